@@ -258,7 +258,7 @@ ${servers.join("\n")}
     const lostThen = await lost();
     expect(lostThen).toBeGreaterThan(0);
     expect(gateways.some((gateway) => gateway.output().includes("ledger_commits_lost"))).toBe(true);
-    expect(await doctor()).toContain("commits were lost in the last 7 days");
+    expect(await doctor()).toContain("in the last 7 days it lost");
     const views = await Promise.all(gateways.map(({ url }) => fetch(`${url}/dashboard/api/summary`)));
     expect((await Promise.all(views.map((view) => view.text()))).join()).toContain('"commits_lost"');
 

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { completes, fails } from "#simulator/behaviours.ts";
-import type { AnswerContent } from "#simulator/persona.ts";
+import type { AnswerContent } from "#simulator/simulated-answer.ts";
 import type { Behaviour, RecordedRequest } from "#simulator/simulated-exchange.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { HealthChange } from "#health/health.ts";
 import type { RejectedRequest } from "#http/server-options.ts";
 import type { Reservation, ReserveReply } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
-import { differenceOf, isNotable, type KeyUsageEvent } from "#ledger/reconcile/key-usage-watch.ts";
+import { differenceOf, isNotable, type ReconciliationEvent } from "#ledger/reconcile/reconciliation-job.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import type { PriceBookEvent, PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { createBatcher } from "#platform/batcher.ts";
@@ -83,7 +83,7 @@ export const priceReports: Reports<PriceBookEvent> = {
   },
 };
 
-export const keyUsageReports: Reports<KeyUsageEvent> = {
+export const keyUsageReports: Reports<ReconciliationEvent> = {
   unavailable: ({ detail }, { log }) => log("key_usage_unavailable", { detail: operatorText(detail) }),
   store_failed: ({ error }, { log }) =>
     log("key_usage_unavailable", { detail: operatorText(`the store: ${storeProblem(error)}`) }),

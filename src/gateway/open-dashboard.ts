@@ -1,6 +1,6 @@
 import type { Handler } from "#http/endpoint.ts";
 import type { ServerConnection } from "#http/server-options.ts";
-import type { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
+import type { ReconciliationJob } from "#ledger/reconcile/reconciliation-job.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import type { OperatorSources } from "#operator/sources.ts";
 import { openStores } from "#operator/stores.ts";
@@ -13,7 +13,7 @@ type DashboardParts = Pick<OperatorSources, "ledger" | "configStatus" | "keys"> 
   readonly health: OpenHealth;
   readonly prices: PriceBookReader;
   /** Absent without an upstream key. */
-  readonly keyUsage: KeyUsageWatch | undefined;
+  readonly keyUsage: ReconciliationJob | undefined;
 };
 
 /** The dashboard over the gateway's parts. Its database connections are opened by the first request that needs them. */

@@ -7,7 +7,7 @@ import { adhocGoal, type Ledger } from "#ledger/ledger.ts";
 import { type LedgerEvent, openLedger } from "#ledger/open-ledger.ts";
 import { startBillingLookup } from "#ledger/reconcile/billing-lookup.ts";
 import { keyDigestOf, openKeyUsageStore } from "#ledger/reconcile/key-usage-store.ts";
-import { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
+import { ReconciliationJob } from "#ledger/reconcile/reconciliation-job.ts";
 import { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { openPriceBookStore } from "#models/price-book/price-book-store.ts";
 import { openCallerKeys, pollAcceptedKeys } from "#operator/caller-keys.ts";
@@ -74,7 +74,7 @@ export async function openHealth(context: GatewayContext) {
   const store = await openHealthStore(settings.databaseUrl);
   const { nodeId } = settings;
   const onStore = (state: "available" | "unavailable", problem?: string) =>
-    log("health_store_changed", { away: state === "unavailable", detail: operatorText(problem ?? "") });
+    log("health_store_changed", { unavailable: state === "unavailable", detail: operatorText(problem ?? "") });
   const sync = new HealthSync({ ...time, registry, store, nodeId, onStore });
   closing.add(() => sync.close());
   await sync.start();
@@ -131,7 +131,7 @@ export function openPrices(address: UpstreamAddress, context: GatewayContext): P
 export function openKeyUsage(address: UpstreamAddress, ledger: Ledger, context: GatewayContext) {
   const { settings, configuration, time, metrics, closing } = context;
   if (address().apiKey === undefined) return undefined;
-  const watch = new KeyUsageWatch({
+  const job = new ReconciliationJob({
     ...time,
     source: address().baseUrl,
     get keyDigest() {
@@ -151,10 +151,10 @@ export function openKeyUsage(address: UpstreamAddress, ledger: Ledger, context: 
     openStore: () => openKeyUsageStore(settings.databaseUrl),
     onEvent: (event) => report(keyUsageReports, event, context),
   });
-  closing.addWithTimeout(() => watch.close());
-  metrics.observe({ reconciliation: () => watch.latest, keyLimitRemaining: () => watch.limitRemaining });
-  watch.start();
-  return watch;
+  closing.addWithTimeout(() => job.close());
+  metrics.observe({ reconciliation: () => job.latest, keyLimitRemaining: () => job.limitRemaining });
+  job.start();
+  return job;
 }
 
 export function openUpstream(address: UpstreamAddress, ledger: GatewayLedger, context: GatewayContext): Upstream {
@@ -175,10 +175,6 @@ export function openUpstream(address: UpstreamAddress, ledger: GatewayLedger, co
       ...given,
       ...time,
       asksBilling,
-      limits() {
-        const { max_answer_bytes, max_answer_values, max_event_bytes } = configuration.policy().stream;
-        return { maxAnswerBytes: max_answer_bytes, maxValues: max_answer_values, maxEventBytes: max_event_bytes };
-      },
     });
   let client = clientTo(address());
   configuration.onUpstreamKey = (apiKey) => {

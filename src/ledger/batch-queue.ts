@@ -11,7 +11,7 @@ export const answerLimitMs = 1_000;
 const deadlineCheckMs = answerLimitMs / 20;
 /**
  * A check that comes so late tells that the process stood still. The store may have answered meanwhile, and its answer is read
- * after the timers: nobody is given up before the next check.
+ * after the timers: nothing times out before the next check.
  */
 const stallMs = 4 * deadlineCheckMs;
 /**
@@ -19,22 +19,17 @@ const stallMs = 4 * deadlineCheckMs;
  * within it, and one transaction, which costs such a caller more than all else in the ledger, does for both.
  */
 const backgroundDelayMs = 5;
-/** Turns of the event loop, or milliseconds, that a batch waits for its operations: a commit costs more than a turn. */
-const batchTurns = 3;
-const maxTurnsMs = 10;
-
-/**
- * How soon an item is written and answered. `deadline`: within the answer limit, written or not. `soon`: written with the next
- * batch, however long that takes. `background`: as `soon`, but it may wait for other items some milliseconds.
- */
-export type Urgency = "deadline" | "soon" | "background";
+/** Ticks of the event loop, or milliseconds, that a batch waits for its operations: a commit costs more than a tick. */
+const batchTicks = 3;
+const maxTicksMs = 10;
 
 /** Operations that are written together, and the callback for the reply to the last of them; with undefined when there is none. */
 interface Item {
   readonly operations: readonly Operation[];
   readonly answer: (reply: OperationReply | undefined) => void;
   readonly sinceMs: number;
-  readonly urgency: Urgency;
+  /** It is answered within the answer limit, written or not. */
+  readonly hasDeadline: boolean;
   /** Written in a batch of its own, because a batch with it could not be written. */
   readonly alone: boolean;
   /** Whether the store may have received it. */
@@ -55,7 +50,7 @@ export interface BatchQueueOptions extends LedgerContext {
   readonly availability: StoreAvailability;
   /** Makes up for what another server lacks; until it resolves nothing else is written. Rejects with a StoreFailure. */
   readonly recover: () => Promise<void>;
-  /** Runs a callback when this turn of the event loop has handed in what it has; a microtask when absent. */
+  /** Runs a callback when this tick of the event loop has enqueued what it has; a microtask when absent. */
   readonly defer?: ((begin: () => void) => unknown) | undefined;
   /** Called with the reply to each written batch, before its callers are answered. */
   readonly onWritten: (reply: BatchReply, batch: LedgerBatch) => void;
@@ -120,26 +115,42 @@ export class BatchQueue {
     return Math.max(0, nowMs - oldest.sinceMs);
   }
 
-  /** `sinceMs`: when its caller began to wait, on the monotonic clock. */
-  enqueue(
+  /**
+   * The reply to the last operation, within the answer limit, written or not; undefined when there is none. `sinceMs`: when the caller
+   * began to wait, on the monotonic clock.
+   */
+  ask(
     operations: readonly Operation[],
-    urgency: Urgency,
-    answer: Item["answer"] = ignoreReply,
     sinceMs = this.#options.clock.monotonic(),
-  ): void {
-    this.#queue.push({ operations, answer, sinceMs, urgency, alone: false, sent: false, timedOut: false });
-    if (urgency === "background") {
-      this.#cancelDelay ??= this.#options.timers.after(backgroundDelayMs, () => {
-        this.#cancelDelay = undefined;
-        this.#flushSoon();
-      });
-      return;
-    }
-    if (urgency === "deadline") {
+  ): Promise<OperationReply | undefined> {
+    return new Promise((answer) => {
+      this.#queue.push({ operations, answer, sinceMs, hasDeadline: true, ...newItem });
       this.#waiting += 1;
       if (this.#cancelDeadlineTimer === undefined) this.#setDeadlineTimer(true);
-    }
-    this.#flushSoon();
+      this.#flushSoon();
+    });
+  }
+
+  /** Writes with the next batch. Resolves when it is written, however long that takes. */
+  write(operations: readonly Operation[]): Promise<void> {
+    return new Promise((resolve) => {
+      this.#add(operations, () => resolve());
+      this.#flushSoon();
+    });
+  }
+
+  /** As `write`, but it may wait for other items some milliseconds. */
+  writeInBackground(operations: readonly Operation[]): void {
+    this.#add(operations);
+    this.#cancelDelay ??= this.#options.timers.after(backgroundDelayMs, () => {
+      this.#cancelDelay = undefined;
+      this.#flushSoon();
+    });
+  }
+
+  #add(operations: readonly Operation[], answer: Item["answer"] = ignoreReply): void {
+    const sinceMs = this.#options.clock.monotonic();
+    this.#queue.push({ operations, answer, sinceMs, hasDeadline: false, ...newItem });
   }
 
   /** Writes what is queued, for `withinMs` at most. Afterwards nothing is written; waiting callers are answered undefined. */
@@ -184,6 +195,7 @@ export class BatchQueue {
     this.#recovery = "running";
     recover().then(
       () => {
+        availability.succeeded();
         this.#recovery = "none";
         this.#paused = false;
         this.#flushSoon();
@@ -202,14 +214,14 @@ export class BatchQueue {
     if (this.#planned || this.#inFlight.length > 0 || this.#paused) return;
     this.#planned = true;
     // One caller's reservation and the end of its last call: nobody else is to be waited for.
-    const turns = this.#lastSize > 2 ? batchTurns : 1;
-    this.#flushAfter(turns, this.#options.clock.monotonic() + maxTurnsMs);
+    const ticks = this.#lastSize > 2 ? batchTicks : 1;
+    this.#flushAfter(ticks, this.#options.clock.monotonic() + maxTicksMs);
   }
 
-  #flushAfter(turns: number, untilMs: number): void {
+  #flushAfter(ticks: number, untilMs: number): void {
     this.#defer(() => {
-      if (turns > 1 && this.#options.clock.monotonic() < untilMs) {
-        this.#flushAfter(turns - 1, untilMs);
+      if (ticks > 1 && this.#options.clock.monotonic() < untilMs) {
+        this.#flushAfter(ticks - 1, untilMs);
         return;
       }
       this.#planned = false;
@@ -291,7 +303,7 @@ export class BatchQueue {
       return operations.map((operation, index) =>
         index === operations.length - 1
           ? { ...item, operations: [operation] }
-          : { ...item, operations: [operation], urgency: "soon", answer: ignoreReply },
+          : { ...item, operations: [operation], hasDeadline: false, answer: ignoreReply },
       );
     }
     if (operations.some(isResolution)) this.#reportDropped(1, failure.message);
@@ -300,16 +312,16 @@ export class BatchQueue {
   }
 
   #answer(item: Item, reply: OperationReply | undefined): void {
-    if (item.urgency === "deadline") this.#waiting -= 1;
+    if (item.hasDeadline) this.#waiting -= 1;
     item.answer(reply);
   }
 
   /** Its caller is answered; what it resolves still counts, and what it may have reserved is cancelled behind it. */
-  #giveUp(item: Item): void {
+  #timeOut(item: Item): void {
     item.timedOut = true;
     this.#answer(item, undefined);
     const last = item.operations.at(-1);
-    if (item.sent && last?.kind === "reserve") this.enqueue([{ kind: "cancel", id: last.reservation.id }], "soon");
+    if (item.sent && last?.kind === "reserve") void this.write([{ kind: "cancel", id: last.reservation.id }]);
   }
 
   /** One timer for all items with a deadline, for as long as there are any. */
@@ -325,11 +337,10 @@ export class BatchQueue {
         this.#setDeadlineTimer(false);
         return;
       }
-      const isLate = (item: Item) =>
-        item.urgency === "deadline" && !item.timedOut && item.sinceMs <= nowMs - answerLimitMs;
+      const isLate = (item: Item) => item.hasDeadline && !item.timedOut && item.sinceMs <= nowMs - answerLimitMs;
       const late = [...this.#inFlight.filter(isLate), ...this.#queue.filter(isLate)];
       for (const item of late) {
-        this.#giveUp(item);
+        this.#timeOut(item);
         availability.timedOut(item.sinceMs);
       }
       if (late.length > 0) {
@@ -345,7 +356,7 @@ export class BatchQueue {
     this.#failure = { reason: `the budget store has failed: ${message}`, kind: failed };
     this.#mode = "failed";
     this.#options.log({ kind: "store_failed", message, failed });
-    for (const item of [...this.#queue]) if (item.urgency === "deadline" && !item.timedOut) this.#giveUp(item);
+    for (const item of [...this.#queue]) if (item.hasDeadline && !item.timedOut) this.#timeOut(item);
     this.#onIdle?.();
   }
 
@@ -356,6 +367,7 @@ export class BatchQueue {
 }
 
 const ignoreReply = () => {};
+const newItem = { alone: false, sent: false, timedOut: false };
 
 /** What somebody asks, and what is decided behind all resolutions of its batch. */
 function isQuestion(

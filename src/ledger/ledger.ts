@@ -226,7 +226,7 @@ export interface LedgerStatus {
    * can read what is really there. `store_lost`: the store was deleted, replaced or emptied; a person has to look at it first.
    */
   readonly failed?: "restart_needed" | "store_lost";
-  /** Set when a server has taken over that lacked what this process was told is durable: how much, and what could be made up for. */
+  /** Set when a server has taken over that lacked what was acknowledged to this process: how much, and what could be made up for. */
   readonly lostCommits?: LostCommits;
 }
 

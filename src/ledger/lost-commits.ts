@@ -5,7 +5,7 @@ import type { NodeIdentity } from "./rules/rows.ts";
 import { type LedgerStore, type Rejoined, StoreFailure } from "./store.ts";
 
 /**
- * A server that takes over may lack commits that this process was told are durable (an asynchronous standby, a restored disk). Each batch
+ * A server that takes over may lack commits that were acknowledged to this process (an asynchronous standby, a restored disk). Each batch
  * looks at its node's number of batches and at the server's timeline. Where one is not as it was, nothing is admitted until this node
  * has written again what it still knows, and every other living node has done so too: until then nobody knows what is spent.
  */
@@ -28,17 +28,17 @@ export interface SeenPosition {
 
 /** What a process knows of its store's past. */
 export class StorePosition {
-  /** Number of the last batch that it was told is durable. */
+  /** Number of the last batch that is durable. */
   acknowledged = 0;
   /** The server's; undefined until the node has joined. */
   timeline: string | undefined;
   #found = nothingFound;
 
-  /** Throws where the store lacks commits, or another server has taken over. `told`: the last batch when the store was asked. */
-  check({ epoch }: NodeIdentity, seen: SeenPosition, told = this.acknowledged): void {
+  /** Throws where the store lacks commits, or another server has taken over. `acknowledged`: as it was when the store was asked. */
+  check({ epoch }: NodeIdentity, seen: SeenPosition, acknowledged = this.acknowledged): void {
     // A later process of this name has taken its place.
     if (this.timeline === undefined || (seen.epoch ?? 0) > epoch) return;
-    const lacks = seen.epoch !== epoch || (seen.lastBatch ?? 0) < told;
+    const lacks = seen.epoch !== epoch || (seen.lastBatch ?? 0) < acknowledged;
     if (!lacks && seen.timeline === this.timeline) return;
     throw new StoreFailure(
       "behind",

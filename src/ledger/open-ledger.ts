@@ -45,7 +45,7 @@ export async function openLedger(
       log: options.log ?? (() => {}),
       retentionMs: () => (options.retentionDays?.() ?? 30) * 86_400_000,
       expectExisting: options.expectExisting ?? (() => false),
-      // A sync to disk or a round trip costs more than a turn of the event loop, in which many requests may arrive.
+      // A sync to disk or a round trip costs more than a tick of the event loop, in which many requests may arrive.
       defer: setImmediate,
     });
   } catch (error) {

@@ -1,5 +1,6 @@
 import { dollarText } from "#domain/money/money.ts";
-import { differenceOf, isNotable } from "#ledger/reconcile/key-usage-watch.ts";
+import type { LostCommits } from "#ledger/ledger.ts";
+import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation-job.ts";
 import type { SummaryShare } from "#records/store/summaries.ts";
 import type { BudgetLine, Budgets, Pace } from "./budgets.ts";
 import type { DecisionFilter } from "./query.ts";
@@ -75,14 +76,17 @@ export function listAlerts(sources: OperatorSources, { caps, totals, recent, isN
 }
 export type Alert = ReturnType<typeof listAlerts>[number];
 
+/** What a database has lost, as the end of a sentence about it. */
+export function lostCommitsText({ batches, restored, silent }: LostCommits): string {
+  const unknown = silent.length === 0 ? "" : `; what ${silent.join(", ")} wrote last is not known`;
+  return `lost ${batches} commits in a fail-over, ${restored} entries were restored${unknown}`;
+}
+
 function* storeAlerts({ ledger }: OperatorSources): Finding {
   const { ok, failed, lostCommits } = ledger.status();
   if (lostCommits !== undefined) {
-    const { batches, restored, silent } = lostCommits;
-    const unknown = silent.length === 0 ? "" : `; what ${silent.join(", ")} wrote last is not known`;
-    const title = `The database lost ${batches} commits in a fail-over, ${restored} entries were restored${unknown}.`;
     const todo = "Compare the day with the aggregator's count, and have commits wait for a standby.";
-    yield ["commits_lost", title, todo, { command: "budgets reconcile" }];
+    yield ["commits_lost", `The database ${lostCommitsText(lostCommits)}.`, todo, { command: "budgets reconcile" }];
   }
   if (failed !== undefined) {
     const [title, todo] =

@@ -1,5 +1,5 @@
 import type { Settings } from "#config/settings.ts";
-import { differenceOf, isNotable } from "#ledger/reconcile/key-usage-watch.ts";
+import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation-job.ts";
 import { dayAccountOf, emptyAccount } from "#ledger/rules/accounts.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";

@@ -3,20 +3,20 @@
  * caches; processed once per request, between other work, each costs several times as much. A batch is passed on when it has so many
  * items, or when its first is so many milliseconds old.
  */
-export function createBatcher<T>(size: number, withinMs: number, onFlush: (gathered: readonly T[]) => void) {
-  let gathered: T[] = [];
+export function createBatcher<T>(size: number, withinMs: number, onFlush: (batch: readonly T[]) => void) {
+  let batch: T[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = () => {
     clearTimeout(timer);
     timer = undefined;
-    if (gathered.length === 0) return;
-    const all = gathered;
-    gathered = [];
-    onFlush(all);
+    if (batch.length === 0) return;
+    const full = batch;
+    batch = [];
+    onFlush(full);
   };
   return {
     add(item: T): void {
-      if (gathered.push(item) >= size) flush();
+      if (batch.push(item) >= size) flush();
       else if (timer === undefined) {
         timer = setTimeout(flush, withinMs);
         timer.unref();

@@ -18,7 +18,7 @@ export interface TimerWheelOptions {
   readonly afterReading?: (callback: () => void) => void;
 }
 
-/** One turn of the wheel takes slots × granularity (5 s by default); longer timers are passed over until it is their turn. */
+/** One revolution of the wheel takes slots × granularity (5 s by default); longer timers wait for a later one. */
 const slots = 256;
 const maxDelayMs = 2 ** 40;
 /** A tick that comes this much later than the one before tells that the process stood still, or its event loop was blocked. */
@@ -62,10 +62,10 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
     timer.callback = undefined;
     unlink(timer);
     pending -= 1;
-    if (pending === 0) rest();
+    if (pending === 0) stopInterval();
   }
 
-  function rest(): void {
+  function stopInterval(): void {
     stopTicking?.();
     stopTicking = undefined;
   }
@@ -121,7 +121,7 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
         slot.before = slot.after = slot;
       }
       pending = 0;
-      rest();
+      stopInterval();
     },
   };
 }
@@ -133,7 +133,7 @@ function slotOf(wheel: readonly Timer[], tick: number): Timer {
 /** The timers that are due at a tick and were not at `doneTick`, in the order of their times. */
 function dueTimers(wheel: readonly Timer[], doneTick: number, tick: number): readonly Timer[] {
   const due: Timer[] = [];
-  // After a long block every slot is looked at once, however many turns were missed.
+  // After a long block every slot is looked at once, however many revolutions were missed.
   for (let at = Math.max(doneTick + 1, tick - slots + 1); at <= tick; at++) {
     const slot = slotOf(wheel, at);
     for (let timer = slot.after; timer !== slot; timer = timer.after) if (timer.dueTick <= tick) due.push(timer);

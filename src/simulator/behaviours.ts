@@ -1,7 +1,7 @@
 import type { JsonObject } from "#domain/chat.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import { type Completion, completionChunks, wholeAnswer } from "./completion.ts";
-import type { AnswerContent } from "./persona.ts";
+import type { AnswerContent } from "./simulated-answer.ts";
 import type { Behaviour, SimulatedExchange } from "./simulated-exchange.ts";
 
 /** What the aggregator does with a call. Further behaviours for tests are in `testing/scripted.ts`. */

@@ -4,7 +4,7 @@ import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import { priceWithCacheWrites } from "#domain/money/prices.ts";
 import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
 import type { Random } from "#platform/time.ts";
-import { type AnswerContent, objectOr } from "./persona.ts";
+import { type AnswerContent, objectOr } from "./simulated-answer.ts";
 
 /** An answer in the aggregator's format: the JSON of a whole one, the chunks of a stream, tokens and cost. */
 export interface Completion {

@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import { type Completion, createCompletion } from "./completion.ts";
-import { type AnswerContent, simulatedAnswer } from "./persona.ts";
+import { type AnswerContent, simulatedAnswer } from "./simulated-answer.ts";
 
 /** How an exchange ended, as the upstream saw it: answered in full, cut off by the upstream, or ended by the caller's disconnect. */
 export type Outcome = "answered" | "cut" | "caller_gone";

@@ -6,7 +6,7 @@ import { ratesOf } from "#domain/money/prices.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { completes, fails, replies } from "./behaviours.ts";
 import { countPromptTokens } from "./completion.ts";
-import { objectOr } from "./persona.ts";
+import { objectOr } from "./simulated-answer.ts";
 import { Account, type Behaviour, type RecordedRequest, SimulatedExchange } from "./simulated-exchange.ts";
 
 /**

@@ -67,8 +67,8 @@ export class Attempt {
     return this.#timers.after(ms, () => this.exchange?.cancel());
   }
 
-  /** It was given up for another model, which says nothing about the connection. */
-  get isLeft(): boolean {
+  /** It was abandoned for another model, which says nothing about the connection. */
+  get isAbandoned(): boolean {
     return this.#stopped?.kind === "timed_out" && this.#stopped.phase === "slow_first_event";
   }
 
@@ -112,7 +112,7 @@ class Deadlines {
   readonly #totalAt: number;
   #slowAt: number;
   /** Leads to the request, and so is forgotten once the answer has begun. */
-  #leave: (() => boolean) | undefined;
+  #abandon: (() => boolean) | undefined;
   #phase: Phase = "total";
   #phaseAt = never;
   #wakesAt = never;
@@ -131,7 +131,7 @@ class Deadlines {
     this.#timers = timers;
     this.#totalAt = startedAt + timeoutsMs.total;
     this.#slowAt = startedAt + (slow?.afterMs ?? never);
-    this.#leave = slow?.leave;
+    this.#abandon = slow?.abandon;
     this.#expired = expired;
   }
 
@@ -147,12 +147,12 @@ class Deadlines {
   pause(): void {
     this.#phaseAt = never;
     this.#slowAt = never;
-    this.#leave = undefined;
+    this.#abandon = undefined;
   }
 
   end(): void {
     this.#ended = true;
-    this.#leave = undefined;
+    this.#abandon = undefined;
     this.#cancel?.();
     this.#cancel = undefined;
   }
@@ -180,7 +180,7 @@ class Deadlines {
     }
     if (now < Math.min(this.#phaseAt, this.#totalAt)) {
       this.#slowAt = never;
-      if (this.#leave?.() !== true) {
+      if (this.#abandon?.() !== true) {
         this.#sleep(this.#next());
         return;
       }

@@ -1,5 +1,5 @@
 import type { ChatMessage, Json, JsonObject, ReceivedBody, TraceContext } from "#domain/chat.ts";
-import { wholeMessage } from "#domain/known-message.ts";
+import { wholeMessage } from "#domain/message-memo.ts";
 import type { Model, TimeoutName } from "#domain/model.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
@@ -25,6 +25,16 @@ export interface AnswerLimits {
   readonly maxValues: number;
 }
 
+/**
+ * Far above what models write (128,000 tokens are half a megabyte), and little enough that a few such answers at a time do not
+ * fill the memory: a value of two bytes takes about a hundred once it is parsed.
+ */
+export const answerLimits: AnswerLimits = {
+  maxAnswerBytes: 32 * 1_048_576,
+  maxEventBytes: 16 * 1_048_576,
+  maxValues: 500_000,
+};
+
 export interface UpstreamCall {
   readonly model: Model;
   /** The body to post, already redacted, bounded and with the upstream's model id; serialized once per attempt. */
@@ -33,8 +43,8 @@ export interface UpstreamCall {
   readonly received?: ReceivedBody | undefined;
   readonly stream: boolean;
   readonly timeoutsMs: { readonly [name in TimeoutName | "idle_data"]: number };
-  /** After so long without a first event `leave` is asked, once, whether the call is to be given up. */
-  readonly slow?: { readonly afterMs: number; readonly leave: () => boolean } | undefined;
+  /** After so long without a first event `abandon` is asked, once, whether the call is to be abandoned for another model. */
+  readonly slow?: { readonly afterMs: number; readonly abandon: () => boolean } | undefined;
   readonly requestId: string;
   /** Sent as `traceparent`; absent where nothing is traced. */
   readonly trace?: TraceContext | undefined;

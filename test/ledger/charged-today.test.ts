@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { dayAccountOf } from "#ledger/rules/accounts.ts";
 import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { eventually, start } from "../harness/gateway.ts";

@@ -6,7 +6,7 @@ import { type Migration, postgresMigrations, sqliteMigrations } from "#db/migrat
 import { migratePostgres } from "#db/postgres.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { openHealthStore } from "#health/store/health-store.ts";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { describeOnPostgres } from "../harness/postgres-suite.ts";
 
 /** Release 1.0.0 has these two migrations. */

@@ -41,7 +41,7 @@ if (!mounted) {
     expect(health).toMatchObject({ records: { ok: false, dropped: 0 } });
     const { fields } = gateway.log.find(({ event }) => event === "records_store_changed") ?? {};
     expect(fields).toEqual({
-      away: true,
+      unavailable: true,
       detail: "SQLITE_FULL: database or disk is full (ENOSPC: no space left on device, write)",
     });
     // The ledger's heartbeat may still fit into the file: then money is counted, and only the records suffer.

@@ -5,7 +5,8 @@ import type { Settings } from "#config/settings.ts";
 import { inMemoryPath } from "#db/database-url.ts";
 import { PostgresConnection } from "#db/postgres.ts";
 import { dollarText } from "#domain/money/money.ts";
-import { asynchronousStandbysSql } from "#ledger/postgres/session.ts";
+import { asynchronousStandbysOf, lostCommitsOf } from "#ledger/postgres/session.ts";
+import { lostCommitsText } from "#operator/alerts.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { getJson, type KeyUsage, readKeyUsage, spentInDay } from "#upstream/aggregator.ts";
@@ -81,29 +82,22 @@ export async function checkPostgres(url: string): Promise<readonly Check[]> {
   }
 }
 
+/** Losses are shown for so long. */
+const lostCommitsDays = 7;
+
 /** Whether a fail-over can lose commits, and has. What this server or its schema does not tell is no finding. */
 async function checkDurability(connection: PostgresConnection): Promise<readonly Check[]> {
-  const ask = async (sql: string) => (await connection.run(sql).catch(() => []))[0]?.[0];
-  const standbys = Number((await ask(asynchronousStandbysSql))?.["standbys"] ?? 0);
-  const lost = await ask(
-    `SELECT sum(batches) AS batches, sum(restored) AS restored, string_agg(DISTINCT nullif(silent, ''), ', ') AS silent
-     FROM lost_commits WHERE at_ms > extract(epoch FROM now()) * 1000 - 604800000 HAVING count(*) > 0`,
-  );
+  const ask = (sql: string) => connection.run(sql);
+  const standbys = await asynchronousStandbysOf(ask);
+  const lost = await lostCommitsOf(ask, lostCommitsDays);
   const checks: Check[] = [];
   if (standbys > 0) {
     const detail = `commits wait for none of ${standbys} standbys: a fail-over can lose acknowledged ones`;
     checks.push(warn("database", detail, "set synchronous_standby_names (docs/operating.md, clusters)"));
   }
   if (lost !== undefined) {
-    const unknown = lost["silent"] === null ? "" : `; what ${lost["silent"]} wrote last is not known`;
-    const counts = `${lost["batches"]} batches, ${lost["restored"]} entries restored${unknown}`;
-    checks.push(
-      warn(
-        "database",
-        `commits were lost in the last 7 days: ${counts}`,
-        "compare with the aggregator: `budgets reconcile`",
-      ),
-    );
+    const detail = `in the last ${lostCommitsDays} days it ${lostCommitsText(lost)}`;
+    checks.push(warn("database", detail, "compare with the aggregator: `budgets reconcile`"));
   }
   return checks;
 }

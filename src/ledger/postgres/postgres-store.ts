@@ -15,7 +15,7 @@ import { type DueReservation, type FailOver, type JoinedNode, type LedgerStore, 
 import { utcDayOf } from "#platform/time.ts";
 import { BatchCommitter, listOf } from "./commit-batch.ts";
 import { LedgerConnection } from "./connection.ts";
-import { asynchronousStandbysSql, PostgresSession, seenIn } from "./session.ts";
+import { asynchronousStandbysOf, PostgresSession, seenIn } from "./session.ts";
 import { numberOf, textOf } from "./write-message.ts";
 
 /** A message without an answer by then counts as lost. The server gives up earlier, by the limits set in each batch. */
@@ -96,11 +96,10 @@ export class PostgresStore implements LedgerStore {
     const timeline = textOf(time ?? {}, "timeline");
     session.position.begin(timeline, [null, timeline].includes(node?.["timeline"] as string | null) ? [] : [nodeId]);
     this.#storeSalt = String(store?.["salt"]);
-    const standbys = await this.#side.ask(asynchronousStandbysSql, 1).catch(() => []);
     return {
       id: nodeId,
       epoch: numberOf(node, "epoch"),
-      asynchronousStandbys: Number(standbys[0]?.[0]?.["standbys"] ?? 0),
+      asynchronousStandbys: await asynchronousStandbysOf((sql) => this.#side.ask(sql, 1)),
       ...(used === undefined && { empty: { expected: false } }),
     };
   }
@@ -170,7 +169,7 @@ export class PostgresStore implements LedgerStore {
 
   async heartbeat(node: NodeIdentity): Promise<void> {
     const { timeline, timeSql, position } = this.#session;
-    const told = position.acknowledged;
+    const { acknowledged } = position;
     // Not before it has recovered: the others see by it which nodes lived when the server changed.
     const [[time = {}] = []] = await this.#side.ask(
       `UPDATE node SET heartbeat_ms = ${this.#session.now()}, swept_ms = ${integerLiteral(this.#sweptMs)}
@@ -178,7 +177,7 @@ export class PostgresStore implements LedgerStore {
        ${timeSql}`,
       1,
     );
-    this.#session.check(node, time, told);
+    this.#session.check(node, time, acknowledged);
   }
 
   async findDue(self: NodeIdentity, limit: number): Promise<readonly DueReservation[]> {

@@ -1,13 +1,31 @@
 import { integerLiteral, type PostgresRow, textLiteral } from "#db/postgres.ts";
+import type { LostCommits } from "#ledger/ledger.ts";
 import { type SeenPosition, StorePosition } from "#ledger/lost-commits.ts";
 import type { NodeIdentity } from "#ledger/rules/rows.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { numberOf } from "./write-message.ts";
 
-/** How many standbys the server has, where commits wait for none of them. One that may not be looked at counts. */
-export const asynchronousStandbysSql = `SELECT count(*) AS standbys FROM pg_stat_replication
-  WHERE current_setting('synchronous_standby_names') = '' AND coalesce(state, 'streaming') = 'streaming'
-    AND coalesce(application_name, '') NOT IN ('pg_basebackup', 'pg_receivewal')`;
+type Ask = (sql: string) => Promise<readonly PostgresRow[][]>;
+
+/** How many standbys the server has, where commits wait for none of them; 0 where it does not tell. One that may not be looked at counts. */
+export async function asynchronousStandbysOf(ask: Ask): Promise<number> {
+  const sql = `SELECT count(*) AS standbys FROM pg_stat_replication
+    WHERE current_setting('synchronous_standby_names') = '' AND coalesce(state, 'streaming') = 'streaming'
+      AND coalesce(application_name, '') NOT IN ('pg_basebackup', 'pg_receivewal')`;
+  const [[row] = []] = await ask(sql).catch(() => []);
+  return Number(row?.["standbys"] ?? 0);
+}
+
+/** What fail-overs of the last days have cost all nodes; undefined where nothing was lost, or the schema is older. */
+export async function lostCommitsOf(ask: Ask, days: number): Promise<LostCommits | undefined> {
+  const sql = `SELECT sum(batches) AS batches, sum(restored) AS restored, string_agg(DISTINCT nullif(silent, ''), ', ') AS silent
+    FROM lost_commits WHERE at_ms > extract(epoch FROM now()) * 1000 - ${days * 86_400_000} HAVING count(*) > 0`;
+  const [[row] = []] = await ask(sql).catch(() => []);
+  if (row === undefined) return undefined;
+  const silent = String(row["silent"] ?? "").split(", ");
+  return { batches: Number(row["batches"]), restored: Number(row["restored"]), silent: silent.filter(Boolean) };
+}
+
 /** The timeline of a server, of which each fail-over begins a new one. */
 const timelineSql = "substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)";
 
@@ -58,15 +76,15 @@ export class PostgresSession {
     return this.day;
   }
 
-  /** Reads the clock, and whether the server has what this node was told is durable. */
+  /** Reads the clock, and whether the server has all that was acknowledged. */
   get timeSql(): string {
     return `SELECT ${this.now()} AS now_ms, ${this.timeline} AS timeline, n.epoch, n.last_batch
       FROM (SELECT 1) AS one LEFT JOIN node n ON n.id = ${textLiteral(this.nodeId)}`;
   }
 
   /** The clock of its answer. Throws where the server lacks commits. */
-  check(node: NodeIdentity, row: PostgresRow, told = this.position.acknowledged): number {
-    if (node.id === this.nodeId) this.position.check(node, seenIn(row), told);
+  check(node: NodeIdentity, row: PostgresRow, acknowledged = this.position.acknowledged): number {
+    if (node.id === this.nodeId) this.position.check(node, seenIn(row), acknowledged);
     return numberOf(row, "now_ms");
   }
 

@@ -4,10 +4,10 @@ import type { Writable } from "#domain/writable.ts";
 import { type AccountSpend, adhocGoal, type GoalId, type Spend } from "#ledger/ledger.ts";
 import type { UtcDay } from "#platform/time.ts";
 import type { Operation } from "./operations.ts";
-import type { AccountId, AccountRow } from "./rows.ts";
+import { type AccountId, type AccountRow, noAmounts } from "./rows.ts";
 
 export function emptyAccount(id: AccountId): AccountRow {
-  return { id, held: 0, spent: 0, overrun: 0, unproven: 0, hard: null, ownHard: null };
+  return { id, ...noAmounts, hard: null, ownHard: null };
 }
 
 /** A row as a database gives it: PostgreSQL gives a bigint as text. */

@@ -1,4 +1,5 @@
 import { nanoUsd } from "#domain/money/money.ts";
+import type { Writable } from "#domain/writable.ts";
 import type { Reservation } from "#ledger/ledger.ts";
 import { dayAccountOf, goalAccountOf, keyAccountOf, spendOf } from "./accounts.ts";
 import type {
@@ -10,9 +11,9 @@ import type {
   Operation,
   OperationReply,
 } from "./operations.ts";
-import { type AccountId, expiryGraceMs, type ReservationRow } from "./rows.ts";
+import { type AccountId, type AccountRow, expiryGraceMs, type ReservationRow } from "./rows.ts";
 import type { ShareScope } from "./shares.ts";
-import { cancel, done, expire, orphan, resolve } from "./state-machine.ts";
+import { cancel, expire, orphan, resolve } from "./state-machine.ts";
 import { WorkingRows } from "./working-rows.ts";
 
 /**
@@ -55,14 +56,26 @@ function apply(rows: WorkingRows, operation: Operation): OperationReply {
       return { kind: "spend", spend: spendOf(day, goalRow, rows.account(dayAccountOf(day)), keyRow) };
     }
     case "cancel":
-      return cancel(rows, operation.id);
+      cancel(rows, operation.id);
+      return done;
     case "expire":
-      return expire(rows, operation.id);
+      expire(rows, operation.id);
+      return done;
     case "orphan":
-      return orphan(rows, operation.id);
+      orphan(rows, operation.id);
+      return done;
     default:
-      return resolve(rows, operation);
+      resolve(rows, operation);
+      return done;
   }
+}
+
+const done: OperationReply = { kind: "done" };
+
+interface Limit {
+  readonly binding: "goal" | "day" | "key";
+  readonly row: Writable<AccountRow>;
+  readonly hard: number;
 }
 
 /** Holds the amount in every account of the reservation if it fits under all of their hard caps. */
@@ -75,28 +88,21 @@ function reserve(rows: WorkingRows, reservation: Reservation, admitted?: LedgerT
   const goalRow = rows.account(goalAccountOf(reservation.goal, day));
   const dayRow = rows.account(dayAccountOf(day));
   const keyRow = key === undefined ? undefined : rows.account(keyAccountOf(key.label, day));
-  const limits = [
-    { binding: "goal" as const, row: goalRow, hard: goalRow.ownHard ?? reservation.perGoalHard },
-    { binding: "day" as const, row: dayRow, hard: dayRow.ownHard ?? reservation.perDayHard },
-  ] as { readonly binding: "goal" | "day" | "key"; readonly row: typeof goalRow; readonly hard: number }[];
-  if (key !== undefined && keyRow !== undefined) {
-    limits.push({ binding: "key", row: keyRow, hard: key.dayHard });
-  }
-  const roomOf = ({ row, hard }: (typeof limits)[number]) => hard - row.spent - row.held;
-  const isFull = limits.some((limit) => rows.isWhole(limit.row.id) && amount > roomOf(limit));
-  if (admitted !== undefined) {
-    // Its call is made: it takes its money, and nobody gets more of that cap.
-  } else if (isFull) {
-    const least = limits.reduce((one, other) => (roomOf(other) < roomOf(one) ? other : one));
-    return {
-      kind: "refused",
-      binding: least.binding,
-      spend: spendOf(day, goalRow, dayRow, keyRow),
-      hard: nanoUsd(least.hard),
+  const limits: Limit[] = [
+    { binding: "goal", row: goalRow, hard: goalRow.ownHard ?? reservation.perGoalHard },
+    { binding: "day", row: dayRow, hard: dayRow.ownHard ?? reservation.perDayHard },
+  ];
+  if (key !== undefined && keyRow !== undefined) limits.push({ binding: "key", row: keyRow, hard: key.dayHard });
+  // One that was admitted is called already: it takes its money, and nobody gets more of that cap.
+  if (admitted === undefined) {
+    const roomOf = ({ row, hard }: Limit) => hard - row.spent - row.held;
+    if (limits.some((limit) => rows.isWhole(limit.row.id) && amount > roomOf(limit))) {
+      const { binding, hard } = limits.reduce((one, other) => (roomOf(other) < roomOf(one) ? other : one));
       // Waiting helps only if every cap that refuses would have room without the running holds.
-      ...(limits.every((limit) => amount <= roomOf(limit) + limit.row.held) && { retryAfterMs: 1_000 }),
-    };
-  } else {
+      const helps = limits.every((limit) => amount <= roomOf(limit) + limit.row.held);
+      const spend = spendOf(day, goalRow, dayRow, keyRow);
+      return { kind: "refused", binding, spend, hard: nanoUsd(hard), ...(helps && { retryAfterMs: 1_000 }) };
+    }
     for (const { row, hard } of limits) rows.takeFrom(row, amount, hard);
   }
   const row: ReservationRow = {
@@ -119,7 +125,7 @@ function reserve(rows: WorkingRows, reservation: Reservation, admitted?: LedgerT
   const { priceVersion } = reservation;
   // Its call is dispatched at once; the prices are those that the hold is computed with.
   const reason = priceVersion === undefined ? "dispatched" : `dispatched, prices ${priceVersion}`;
-  rows.write(row, "admitted", row.hold, 0, 0, reason);
+  rows.write(row, reason);
   if (admitted === undefined) for (const limit of limits) limit.row.hard = limit.hard;
   return { kind: "held", day };
 }

@@ -1,17 +1,22 @@
+import type { Writable } from "#domain/writable.ts";
 import type { ActualSource, ReservationId } from "#ledger/ledger.ts";
 
 /** The rows of the ledger, as every store keeps them. Amounts are nano-USD, times milliseconds since the Unix epoch. */
 
 export type AccountId = string;
 
-export interface AccountRow {
-  readonly id: AccountId;
+/** Money in an account, or what one reservation takes of it. */
+export interface Amounts {
   readonly held: number;
   readonly spent: number;
   /** Costs above the holds of their attempts; part of `spent`. */
   readonly overrun: number;
   /** Holds of calls whose cost stayed unknown; part of `spent`. */
   readonly unproven: number;
+}
+
+export interface AccountRow extends Amounts {
+  readonly id: AccountId;
   /** The hard cap that the last admission was measured against; null before the first. */
   readonly hard: number | null;
   /** An operator's own hard cap; null when the policy's holds. */
@@ -19,7 +24,7 @@ export interface AccountRow {
 }
 
 /** What is taken from a divided account by way of one slot, and how much of the cap it may use. */
-export interface ShareRow extends Pick<AccountRow, "held" | "spent" | "overrun" | "unproven"> {
+export interface ShareRow extends Amounts {
   readonly account: AccountId;
   /** Each living node has one of its own; reused when a node is gone. */
   readonly slot: number;
@@ -51,7 +56,7 @@ export interface ReservationRow {
 /** One change of a reservation and its reason; append-only. Each event happens to a reservation at most once; the amounts are signed. */
 export interface EntryRow {
   readonly reservationId: ReservationId;
-  readonly event: "admitted" | "unresolved" | "settled" | "released" | "expired_charged" | "corrected";
+  readonly event: "admitted" | Lowercase<Exclude<ReservationState, "HELD">>;
   readonly held: number;
   readonly spent: number;
   readonly overrun: number;
@@ -96,9 +101,25 @@ export function chargedOf(row: Pick<ReservationRow, "state" | "actual" | "hold">
   return row.state === "EXPIRED_CHARGED" ? row.hold : 0;
 }
 
-/** The part of that which nobody knows to be owed. */
-export function unprovenOf(row: Pick<ReservationRow, "state" | "hold">): number {
-  return row.state === "EXPIRED_CHARGED" ? row.hold : 0;
+export const noAmounts: Amounts = { held: 0, spent: 0, overrun: 0, unproven: 0 };
+
+/** What a reservation takes from each of its accounts. */
+export function amountsOf(row: ReservationRow): Amounts {
+  const spent = chargedOf(row);
+  return {
+    held: isOpen(row.state) ? row.hold : 0,
+    spent,
+    overrun: Math.max(0, spent - row.hold),
+    unproven: row.state === "EXPIRED_CHARGED" ? row.hold : 0,
+  };
+}
+
+/** Adds amounts in place: a hot account changes with nearly every operation. */
+export function addAmounts(to: Writable<Amounts>, { held, spent, overrun, unproven }: Amounts): void {
+  to.held += held;
+  to.spent += spent;
+  to.overrun += overrun;
+  to.unproven += unproven;
 }
 
 /** An aggregator's record of a call appears some seconds after it. */
@@ -114,7 +135,7 @@ export const expiryGraceMs = 60_000;
 /** A node whose last heartbeat is older than this counts as dead. */
 export const nodeTimeoutMs = 60_000;
 /**
- * A node whose last heartbeat is older than this has missed two: its holds are not taken over yet, but nobody is told to wait
+ * A node whose last heartbeat is older than this has missed two: its holds are not taken over yet, but no refusal advises to wait
  * for their calls.
  */
 export const nodeSuspectMs = 12_000;

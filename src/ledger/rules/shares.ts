@@ -1,5 +1,5 @@
 import type { Writable } from "#domain/writable.ts";
-import type { AccountRow, ShareRow } from "./rows.ts";
+import { type AccountRow, type Amounts, addAmounts, type ShareRow } from "./rows.ts";
 
 /**
  * What a batch may change of a divided account: shares that it has locked; also what is granted of the cap; or every share, and
@@ -70,13 +70,10 @@ export class AccountShares {
   }
 
   /** Changes the share that a reservation belongs to. */
-  move(slot: number, held: number, spent: number, overrun: number, unproven: number): void {
+  add(slot: number, amounts: Amounts): void {
     const share = this.#rows.get(slot)?.after;
     if (share === undefined) throw new Error(`a share of slot ${slot} is changed that is not locked`);
-    share.held += held;
-    share.spent += spent;
-    share.overrun += overrun;
-    share.unproven += unproven;
+    addAmounts(share, amounts);
   }
 
   /**

@@ -1,7 +1,5 @@
-import type { NanoUsd } from "#domain/money/money.ts";
 import type { ActualSource, ReservationId, Resolution } from "#ledger/ledger.ts";
-import type { OperationReply } from "./operations.ts";
-import { chargedOf, firstLookupMs, isOpen, partsOfReservationId, type ReservationRow } from "./rows.ts";
+import { firstLookupMs, isOpen, partsOfReservationId, type ReservationRow } from "./rows.ts";
 import type { WorkingRows } from "./working-rows.ts";
 
 /**
@@ -15,160 +13,102 @@ import type { WorkingRows } from "./working-rows.ts";
  * Every other event changes nothing: a repeat silently, a contradiction with an `ignored` notice.
  */
 
-export const done: OperationReply = { kind: "done" };
-
 /** A resolution, and a lookup of the call's cost where it leaves the cost open. */
-export function resolve(rows: WorkingRows, resolution: Resolution): OperationReply {
+export function resolve(rows: WorkingRows, resolution: Resolution): void {
   const { id, generationId } = resolution;
-  if (generationId === undefined) return close(rows, id, eventOf(resolution));
   const before = rows.reservation(id);
-  const reply = close(rows, id, eventOf(resolution));
+  close(rows, resolution);
   const after = rows.reservation(id);
   // Only where this resolution ended the call, and its cost can still become known.
-  if (before?.state === "HELD" && after !== undefined && mayBeCorrected(after)) {
+  if (generationId !== undefined && before?.state === "HELD" && after !== undefined && mayBeCorrected(after)) {
     rows.lookups.push({ reservationId: id, generationId, hold: after.hold, nextMs: rows.time.nowMs + firstLookupMs });
   }
-  return reply;
 }
 
 /** Releases a hold whose caller was answered `unavailable`. */
-export function cancel(rows: WorkingRows, id: ReservationId): OperationReply {
+export function cancel(rows: WorkingRows, id: ReservationId): void {
   const row = rows.reservation(id);
   // Another node, or an earlier process of this one, may have been answered `held` under the same id.
-  if (row === undefined || row.nodeId !== rows.node.id || row.nodeEpoch !== rows.node.epoch) return done;
-  return close(rows, id, { to: "released", reason: "never_used", source: null });
+  if (row?.nodeId !== rows.node.id || row.nodeEpoch !== rows.node.epoch) return;
+  close(rows, { id, kind: "released", reason: "never_used" });
 }
 
 /** Charges an open reservation whose deadline has passed. */
-export function expire(rows: WorkingRows, id: ReservationId): OperationReply {
+export function expire(rows: WorkingRows, id: ReservationId): void {
   const row = rows.reservation(id);
-  if (row === undefined || !isOpen(row.state) || row.expiresMs > rows.time.nowMs) return done;
-  return close(rows, id, { to: "charged", reason: "deadline_passed" });
+  if (row === undefined || !isOpen(row.state) || row.expiresMs > rows.time.nowMs) return;
+  close(rows, { id, kind: "charged", reason: "deadline_passed" });
 }
 
 /** Takes over a hold whose node is dead. */
-export function orphan(rows: WorkingRows, id: ReservationId): OperationReply {
+export function orphan(rows: WorkingRows, id: ReservationId): void {
   const row = rows.reservation(id);
-  if (row === undefined || row.state !== "HELD") return done;
-  const index = rows.notices.length;
-  const reply = close(rows, id, { to: "unknown", reason: "owner_died" });
-  const notice = rows.notices[index];
-  if (notice?.kind === "resolved") rows.notices[index] = { ...notice, orphanOf: row.nodeId };
-  return reply;
+  if (row?.state === "HELD") rows.write({ ...row, state: "UNRESOLVED" }, "owner_died", row.nodeId);
 }
 
-type CloseEvent =
-  | {
-      readonly to: "settled";
-      readonly actual: NanoUsd;
-      readonly source: ActualSource;
-      readonly reason: string;
-      readonly distrusted: NanoUsd | undefined;
-    }
-  | { readonly to: "released"; readonly reason: string; readonly source: "operator" | null }
-  | { readonly to: "charged" | "unknown"; readonly reason: string };
-
-function eventOf(resolution: Resolution): CloseEvent {
-  switch (resolution.kind) {
-    case "settled": {
-      const { actual, source, reason = source, distrusted } = resolution;
-      return { to: "settled", actual, source, reason, distrusted };
-    }
-    case "released":
-      return { to: "released", reason: resolution.reason, source: resolution.source ?? null };
-    case "charged":
-    case "unknown":
-      return { to: resolution.kind, reason: resolution.reason };
-  }
-}
-
-function close(rows: WorkingRows, id: ReservationId, event: CloseEvent): OperationReply {
-  const row = rows.reservation(id);
+function close(rows: WorkingRows, event: Resolution): void {
+  const row = rows.reservation(event.id);
   if (row === undefined) {
-    rows.ignore(id, "absent", `${event.to} for a reservation that is not in the ledger`);
-    return done;
+    rows.ignore(event.id, "absent", `${event.kind} for a reservation that is not in the ledger`);
+    return;
   }
   switch (row.state) {
     case "HELD":
     case "UNRESOLVED":
-      closeOpen(rows, row, event);
-      return done;
+      if (event.kind !== "unknown") finish(rows, row, closedStates[event.kind], event);
+      else if (row.state === "HELD") rows.write({ ...row, state: "UNRESOLVED" }, event.reason);
+      return;
     case "EXPIRED_CHARGED":
-      if (event.to === "settled") correct(rows, row, event.actual, event.source, event.reason);
-      else if (event.to === "released") correct(rows, row, 0, event.source, event.reason);
-      return done;
+      if (event.kind === "settled" || event.kind === "released") finish(rows, row, "CORRECTED", event);
+      return;
     case "SETTLED":
     case "CORRECTED":
     case "RELEASED":
-      if (repeats(row, event)) return done;
+      if (repeats(row, event)) return;
       // An estimate gives way to the upstream's figure. Once: a corrected row stays as it is.
-      if (row.state !== "CORRECTED" && isEstimate(row.source) && event.to === "settled" && !isEstimate(event.source)) {
-        correct(rows, row, event.actual, event.source, event.reason);
+      if (
+        row.state !== "CORRECTED" &&
+        isEstimate(row.source) &&
+        event.kind === "settled" &&
+        !isEstimate(event.source)
+      ) {
+        finish(rows, row, "CORRECTED", event);
       } else {
-        rows.ignore(id, row.state, `${describe(event)} after ${row.state}`);
+        const what = event.kind === "settled" ? `settled at ${event.actual}` : event.kind;
+        rows.ignore(row.id, row.state, `${what} after ${row.state}`);
       }
-      return done;
+      return;
   }
 }
 
-function closeOpen(rows: WorkingRows, row: ReservationRow, event: CloseEvent): void {
-  const closedMs = rows.time.nowMs;
-  switch (event.to) {
-    case "settled": {
-      const { source } = event;
-      const actual = rows.chargeable(row, event.actual);
-      const overrun = Math.max(0, actual - row.hold);
-      const after = { ...row, state: "SETTLED", actual, source, closedMs } as const;
-      rows.write(after, "settled", -row.hold, actual, overrun, event.reason);
-      if (overrun > 0) noticeOverrun(rows, row, actual);
-      if (event.distrusted !== undefined) {
-        const { id, model, hold } = row;
-        const { requestId } = partsOfReservationId(id);
-        rows.notices.push({ kind: "cost_distrusted", id, requestId, model, hold, stated: event.distrusted });
-      }
-      return;
-    }
-    case "released": {
-      const after = { ...row, state: "RELEASED", source: event.source, closedMs } as const;
-      rows.write(after, "released", -row.hold, 0, 0, event.reason);
-      return;
-    }
-    case "charged": {
-      const after = { ...row, state: "EXPIRED_CHARGED", closedMs } as const;
-      rows.write(after, "expired_charged", -row.hold, row.hold, 0, event.reason);
-      return;
-    }
-    case "unknown": {
-      if (row.state === "UNRESOLVED") return;
-      rows.write({ ...row, state: "UNRESOLVED" }, "unresolved", 0, 0, 0, event.reason);
-      return;
-    }
-  }
-}
+const closedStates = { settled: "SETTLED", released: "RELEASED", charged: "EXPIRED_CHARGED" } as const;
+type FinalState = (typeof closedStates)[keyof typeof closedStates] | "CORRECTED";
 
-/** The hold, or an estimate, was charged; now the real cost is known. Once. */
-function correct(
+/** Closes a reservation, or corrects what it was charged. */
+function finish(
   rows: WorkingRows,
   row: ReservationRow,
-  stated: number,
-  source: ActualSource | null,
-  reason: string,
+  state: FinalState,
+  event: Exclude<Resolution, { kind: "unknown" }>,
 ): void {
-  const actual = rows.chargeable(row, stated);
-  const before = chargedOf(row);
-  const overrun = Math.max(0, actual - row.hold) - Math.max(0, before - row.hold);
-  const after = { ...row, state: "CORRECTED", actual, source, closedMs: rows.time.nowMs } as const;
-  rows.write(after, "corrected", 0, actual - before, overrun, reason);
-  if (overrun > 0) noticeOverrun(rows, row, actual);
-}
-
-function noticeOverrun(rows: WorkingRows, row: ReservationRow, actual: number): void {
-  rows.notices.push({ kind: "overrun", id: row.id, model: row.model, hold: row.hold, actual });
+  const ended = { ...row, state, closedMs: rows.time.nowMs };
+  if (event.kind !== "settled") {
+    const source = event.kind === "released" ? (event.source ?? null) : null;
+    rows.write({ ...ended, actual: state === "CORRECTED" ? 0 : null, source }, event.reason);
+    return;
+  }
+  const { source, reason = source, distrusted } = event;
+  rows.write({ ...ended, actual: rows.chargeable(row, event.actual), source }, reason);
+  if (distrusted !== undefined && state === "SETTLED") {
+    const { id, model, hold } = row;
+    const { requestId } = partsOfReservationId(id);
+    rows.notices.push({ kind: "cost_distrusted", id, requestId, model, hold, stated: distrusted });
+  }
 }
 
 /** Whether an event repeats what the ledger already says. */
-function repeats(row: ReservationRow, event: CloseEvent): boolean {
-  switch (event.to) {
+function repeats(row: ReservationRow, event: Resolution): boolean {
+  switch (event.kind) {
     case "settled":
       return row.actual === event.actual && row.state !== "RELEASED";
     case "released":
@@ -188,8 +128,4 @@ function isEstimate(source: ActualSource | null): boolean {
 /** Whether the upstream's own figure would still change what this reservation is charged. */
 function mayBeCorrected({ state, source }: ReservationRow): boolean {
   return state === "UNRESOLVED" || state === "EXPIRED_CHARGED" || (state === "SETTLED" && isEstimate(source));
-}
-
-function describe(event: CloseEvent): string {
-  return event.to === "settled" ? `settled at ${event.actual}` : event.to;
 }

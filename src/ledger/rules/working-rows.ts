@@ -6,14 +6,14 @@ import {
   type AccountId,
   type AccountRow,
   accountsOf,
-  chargedOf,
+  addAmounts,
+  amountsOf,
   type EntryRow,
-  isOpen,
   type LookupRow,
   type NodeIdentity,
+  noAmounts,
   type ReservationRow,
   type ReservationState,
-  unprovenOf,
 } from "./rows.ts";
 import { AccountShares, type ShareScope } from "./shares.ts";
 
@@ -73,7 +73,7 @@ export class WorkingRows {
     const shares = this.#shares.get(account.id);
     if (shares === undefined) return;
     this.#caps.set(account.id, hard);
-    if (amount > shares.roomUnder(hard, account)) this.#needs(account.id, shares.scopeFor(amount, hard));
+    if (amount > shares.roomUnder(hard, account)) this.#requireScope(account.id, shares.scopeFor(amount, hard));
   }
 
   /** Behind the last operation: grants for what was taken. Answers what is left to reserve. */
@@ -83,13 +83,13 @@ export class WorkingRows {
       const { hard, ownHard } = this.account(id);
       const cap = this.#caps.get(id) ?? ownHard ?? hard ?? 0;
       const wider = shares.grant(cap);
-      if (wider !== undefined) this.#needs(id, wider);
+      if (wider !== undefined) this.#requireScope(id, wider);
       rooms.set(id, { free: shares.free, left: cap - shares.granted });
     }
     return rooms;
   }
 
-  #needs(id: AccountId, scope: ShareScope): void {
+  #requireScope(id: AccountId, scope: ShareScope): void {
     if (this.short.get(id) !== "all") this.short.set(id, scope);
   }
 
@@ -106,30 +106,33 @@ export class WorkingRows {
    * upstream may have stated costs of millions of dollars; then the account is full for every cap there can be.
    */
   chargeable(row: ReservationRow, actual: number): number {
-    const taken = isOpen(row.state) ? row.hold : chargedOf(row);
+    const own = amountsOf(row);
     const rooms = accountsOf(row).map((id) => {
       const { held, spent } = this.account(id);
-      return maxUsd - held - spent + taken;
+      return maxUsd - held - spent + own.held + own.spent;
     });
     return Math.max(0, Math.min(actual, ...rooms));
   }
 
-  /** Writes the row, appends the entry, and changes the accounts of the reservation by the same signed amounts. */
-  write(
-    row: ReservationRow,
-    event: EntryRow["event"],
-    held: number,
-    spent: number,
-    overrun: number,
-    reason: string,
-  ): void {
+  /** Writes the row, appends the entry, and changes the accounts of the reservation by what it takes more or less now. */
+  write(row: ReservationRow, reason: string, orphanOf?: string): void {
     const known = this.#reservations.get(row.id);
     if (known === undefined) throw new Error(`reservation ${row.id} written before it was read`);
-    const unproven = unprovenOf(row) - (known.after === undefined ? 0 : unprovenOf(known.after));
+    const before = known.after === undefined ? noAmounts : amountsOf(known.after);
+    const after = amountsOf(row);
+    const change = {
+      held: after.held - before.held,
+      spent: after.spent - before.spent,
+      overrun: after.overrun - before.overrun,
+      unproven: after.unproven - before.unproven,
+    };
     known.after = row;
+    const { id, state, hold, model } = row;
+    const { held, spent, overrun } = change;
     this.#entries.push({
-      reservationId: row.id,
-      event,
+      reservationId: id,
+      // Named after the state that it leads to.
+      event: state === "HELD" ? "admitted" : (state.toLowerCase() as Lowercase<typeof state>),
       held,
       spent,
       overrun,
@@ -137,28 +140,17 @@ export class WorkingRows {
       nodeId: this.node.id,
       atMs: this.time.nowMs,
     });
-    if (held !== 0 || spent !== 0 || overrun !== 0 || unproven !== 0) {
-      for (const id of accountsOf(row)) {
-        const account = this.account(id);
-        account.held += held;
-        account.spent += spent;
-        account.overrun += overrun;
-        account.unproven += unproven;
-        this.#shares.get(id)?.move(row.slot, held, spent, overrun, unproven);
-      }
+    for (const account of held !== 0 || spent !== 0 || change.unproven !== 0 ? accountsOf(row) : []) {
+      addAmounts(this.account(account), change);
+      this.#shares.get(account)?.add(row.slot, change);
     }
-    if (event === "admitted") return;
-    if (row.state === "SETTLED") {
-      this.heldMs.push(this.time.nowMs - row.createdMs);
-      if (row.source !== "operator") return;
+    if (state === "HELD") return;
+    if (state === "SETTLED") this.heldMs.push(this.time.nowMs - row.createdMs);
+    if (state !== "SETTLED" || row.source === "operator") {
+      const owner = orphanOf === undefined ? {} : { orphanOf };
+      this.notices.push({ kind: "resolved", id, state, hold, charged: after.spent, ...owner });
     }
-    this.notices.push({
-      kind: "resolved",
-      id: row.id,
-      state: row.state,
-      hold: row.hold,
-      charged: chargedOf(row),
-    });
+    if (overrun > 0) this.notices.push({ kind: "overrun", id, model, hold, actual: after.spent });
   }
 
   ignore(id: ReservationId, state: ReservationState | "absent", why: string): void {
@@ -184,8 +176,9 @@ export class WorkingRows {
     });
     const shares = [...this.#shares.values()].flatMap((divided) => divided.changed());
     const grants = [...this.#shares].flatMap(([id, { was, granted }]) => {
-      const { hard } = this.account(id);
-      return granted === was && hard === this.#view.account(id).hard ? [] : [{ id, wasGranted: was, granted, hard }];
+      const before = { id, granted: was, hard: this.#view.account(id).hard };
+      const after = { id, granted, hard: this.account(id).hard };
+      return after.granted === before.granted && after.hard === before.hard ? [] : [{ before, after }];
     });
     return { accounts, shares, grants, inserted, updated, entries: this.#entries, lookups: this.lookups };
   }

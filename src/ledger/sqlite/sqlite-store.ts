@@ -31,7 +31,7 @@ export async function openSqliteStore(path: string, clock: Clock): Promise<Ledge
     const message = error instanceof Error ? error.message : String(error);
     throw new Error(`cannot open the budget store ${path}: ${message}`, { cause: error });
   }
-  /** A method of the engine, which is told the time with each call. */
+  /** A method of the engine, with the time of the call as its last argument. */
   const method =
     <M extends Method>(name: M) =>
     (...args: WithoutTime<Parameters<SqliteEngine[M]>>): Promise<ReturnType<SqliteEngine[M]>> =>
@@ -50,8 +50,8 @@ export async function openSqliteStore(path: string, clock: Clock): Promise<Ledge
     ...(path !== inMemoryPath && { sharedWrite: (statements) => thread.call(["sharedWrite", statements], true) }),
     async close() {
       // A thread that hangs on a dead disk must not keep the process.
-      const patience = new Promise((resolve) => setTimeout(resolve, 1_000).unref());
-      await Promise.race([thread.call(["close"]).catch(() => {}), patience]);
+      const deadline = new Promise((resolve) => setTimeout(resolve, 1_000).unref());
+      await Promise.race([thread.call(["close"]).catch(() => {}), deadline]);
       thread.terminate("the ledger is closed");
     },
   };

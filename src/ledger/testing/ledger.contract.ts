@@ -139,7 +139,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect((await spendOf()).dayAccount).toEqual({ spent: usd(0), held: usd(399) });
       });
 
-      test("the same reservation twice is held once, and both callers are told that it is held", async () => {
+      test("the same reservation twice is held once, and both callers are answered that it is held", async () => {
         const reservation = reservationOf({ amount: usd(300) });
         const [first, second] = await Promise.all([ledger.reserve(reservation), ledger.reserve(reservation)]);
         expect([first.kind, second.kind, (await ledger.reserve(reservation)).kind]).toEqual(["held", "held", "held"]);

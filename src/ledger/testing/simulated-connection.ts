@@ -47,13 +47,13 @@ export class SimulatedConnection {
   }
 
   async heartbeat(node: NodeIdentity): Promise<void> {
-    const told = this.position.acknowledged;
+    const { acknowledged } = this.position;
     const seen = await this.#call(() => {
       const { timeline } = this.#disk.nodes.get(node.id) ?? {};
       if (timeline === undefined || timeline === this.#disk.timeline) this.#disk.heartbeatNow(node);
       return this.#seen(node);
     });
-    this.position.check(node, seen, told);
+    this.position.check(node, seen, acknowledged);
   }
 
   readonly failOver: FailOver = {

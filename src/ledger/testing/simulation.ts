@@ -13,7 +13,7 @@ import { VirtualTime } from "./virtual-time.ts";
 
 /**
  * Gateways, a store and an upstream in virtual time, with everything that can go wrong going wrong at every await: lost
- * commit replies, commits that land late, outages, crashes, clocks that jump, callers that leave, an upstream that bills and
+ * commit replies, commits that land late, outages, crashes, clocks that jump, callers that disconnect, an upstream that bills and
  * then resets. One seed is one history, always the same.
  *
  * Two checks: an auditor, which is a second, plainer implementation of the ledger and predicts every reply; and the upstream's
@@ -125,7 +125,7 @@ class Simulation {
       this.#time.after(this.#random() * endMs, () => void this.#request());
     for (let i = this.#between(0, 3); i > 0; i--) this.#time.after(this.#random() * endMs, () => this.#crash());
     for (let i = this.#between(0, 2); i > 0; i--) this.#time.after(this.#random() * endMs, () => this.#outage());
-    // Which nodes lived when a server was lost is told by that server's clock: it does not jump as well.
+    // Which nodes lived when a server was lost is known by that server's clock: it does not jump as well.
     const [jumps, failOvers] = this.#chance(0.5) ? [this.#between(0, 2), 0] : [0, this.#between(0, 2)];
     for (let i = jumps; i > 0; i--) this.#time.after(this.#random() * endMs, () => this.#jump());
     for (let i = this.#between(0, 3); i > 0; i--) this.#time.after(this.#random() * endMs, () => this.#changeCaps());
@@ -196,10 +196,10 @@ class Simulation {
   }
 
   #outage(): void {
-    this.#note("store away");
+    this.#note("store unavailable");
     this.#down = true;
     this.#time.after(this.#between(100, 20_000), () => {
-      this.#note("store back");
+      this.#note("store available");
       this.#down = false;
     });
   }
@@ -402,7 +402,7 @@ class Simulation {
     }
     if (roll < 0.35) {
       // The caller disconnected, and the ledger must not release the hold for that.
-      if (actual <= amount) this.#resolveFrom(node, ledger, [{ id, kind: "charged", reason: "caller left" }]);
+      if (actual <= amount) this.#resolveFrom(node, ledger, [{ id, kind: "charged", reason: "caller disconnected" }]);
       else this.#resolveFrom(node, ledger, [{ id, kind: "settled", actual, source: "at_least" }]);
       return undefined;
     }
@@ -526,7 +526,7 @@ class Simulation {
     return reply;
   }
 
-  /** Nobody admits while a server lacks what living nodes were told is durable. */
+  /** Nobody admits while a server lacks what was acknowledged to living nodes. */
   #checkRestored(admitted: ReservationId): void {
     for (const [id, { node, life }] of this.#recovering > 0 ? this.#owners : []) {
       if (node.life === life && node.unknownLife !== life && !this.#disk.reservations.has(id))

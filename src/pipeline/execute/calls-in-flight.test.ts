@@ -12,7 +12,7 @@ function setUp() {
   const order: string[] = [];
   const { signal } = new LightAbortController();
   const ask = (name: string, caller: number, of: AbortSignal | typeof signal = signal) =>
-    calls.enter(model, caller, 5_000, of).then((isIn) => void order.push(isIn ? name : `${name}: none`));
+    calls.acquire(model, caller, 5_000, of).then((isIn) => void order.push(isIn ? name : `${name}: none`));
   return { time, calls, order, ask };
 }
 
@@ -23,7 +23,7 @@ test("callers get places in turn, however many requests each of them has", async
   ask("c1", 3);
   expect(calls.counts()).toEqual([{ model: "m", inFlight: 2, waiting: 6 }]);
   for (let ended = 0; ended < 8; ended++) {
-    calls.leave("m");
+    calls.release("m");
     await time.advanceAsync(1);
   }
   expect(order).toEqual(["a1", "a2", "a3", "b1", "c1", "a4", "b2", "a5"]);
@@ -39,7 +39,7 @@ test("who has waited long enough, or has disconnected, gets none, and takes none
   caller.abort();
   await time.advanceAsync(5_000);
   expect(order).toEqual(["a1", "a2", "b1: none", "a3: none"]);
-  calls.leave("m");
+  calls.release("m");
   expect(calls.counts()).toEqual([{ model: "m", inFlight: 1, waiting: 0 }]);
 });
 
@@ -47,11 +47,11 @@ test("a lower limit holds as soon as calls end", async () => {
   const { time, calls, order, ask } = setUp();
   for (const name of ["a1", "a2", "a3"]) ask(name, 1);
   await time.advanceAsync(1);
-  expect(await calls.enter({ ...model, maxInFlight: 1 }, 1, 0, new LightAbortController().signal)).toBe(false);
-  calls.leave("m");
+  expect(await calls.acquire({ ...model, maxInFlight: 1 }, 1, 0, new LightAbortController().signal)).toBe(false);
+  calls.release("m");
   await time.advanceAsync(1);
   expect(order).toEqual(["a1", "a2"]);
-  calls.leave("m");
+  calls.release("m");
   await time.advanceAsync(1);
   expect(order).toEqual(["a1", "a2", "a3"]);
 });

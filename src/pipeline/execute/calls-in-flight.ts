@@ -24,9 +24,9 @@ export class CallsInFlight {
 
   /**
    * Takes a place for one call; waits `waitMs` at most, behind nobody but requests of the same caller and one of each other.
-   * False: there is none, or the caller has disconnected. Who got one gives it back through `permitFor`, or `leave`.
+   * False: there is none, or the caller has disconnected. Who got one gives it back through `permitFor`, or `release`.
    */
-  enter(
+  acquire(
     { key, maxInFlight: most = 0 }: Model,
     caller: number,
     waitMs: number,
@@ -68,7 +68,7 @@ export class CallsInFlight {
   }
 
   /** A call has ended, or was not made: its place goes to the next caller's oldest request. */
-  leave(key: ModelKey): void {
+  release(key: ModelKey): void {
     const calls = this.#models.get(key);
     if (calls === undefined) return;
     const [next] = calls.queues;
@@ -90,7 +90,7 @@ export class CallsInFlight {
     return {
       ...permit,
       report: (verdict) => {
-        this.leave(permit.model);
+        this.release(permit.model);
         permit.report(verdict);
       },
     };

@@ -70,7 +70,7 @@ class ExecutionRun {
   #staleRepeated = false;
   #freshConnection = false;
   /** The retry budget has allowed the call to the next model already. */
-  #hasLeave = false;
+  #hasRetryToken = false;
   /** A model had as many calls as it may. */
   #isFull = false;
   /** Monotonic milliseconds until which the request may wait for such models; undefined: it has not met one. */
@@ -142,7 +142,7 @@ class ExecutionRun {
     this.#recordRemaining();
     this.#queueUntilMs ??= Math.min(nowMs + context.configuration.policy.upstream.queue_ms, deadlineMs);
     const waitMs = this.#queueUntilMs - nowMs;
-    const hasPlace = await this.#ports.callsInFlight.enter(model, context.request.caller, waitMs, this.#signal);
+    const hasPlace = await this.#ports.callsInFlight.acquire(model, context.request.caller, waitMs, this.#signal);
     if (!hasPlace) this.#isFull = true;
     return hasPlace;
   }
@@ -153,7 +153,7 @@ class ExecutionRun {
     const permit = health.admit(key, this.#plan.source);
     if (maxInFlight === undefined) return permit;
     if (permit !== undefined) return callsInFlight.permitFor(permit);
-    callsInFlight.leave(key);
+    callsInFlight.release(key);
     return undefined;
   }
 
@@ -213,7 +213,7 @@ class ExecutionRun {
       received,
       stream,
       timeoutsMs: timeoutsOf(model, context.configuration, deadlineMs - dispatchedMs),
-      slow: stream ? this.#leaveWhenSlow(attempt) : undefined,
+      slow: stream ? this.#abandonWhenSlow(attempt) : undefined,
       requestId: context.recorder.decisionId,
       trace: context.request.trace,
       freshConnection,
@@ -222,21 +222,20 @@ class ExecutionRun {
   }
 
   /** When a stream would rather be answered by the next model, if there is one and the retry budget allows it. */
-  #leaveWhenSlow({ model, permit }: OpenAttempt): UpstreamCall["slow"] {
+  #abandonWhenSlow({ model, permit }: OpenAttempt): UpstreamCall["slow"] {
     // A probe is to find out whether the model answers at all.
     if (permit.probe) return undefined;
     const { firstEventTimes, retryBudget } = this.#ports;
-    const rules = this.#plan.context.configuration.policy.upstream.slow_first_event;
-    const afterMs = Math.ceil(firstEventTimes.limitMs(model, this.#plan.size.inputTokensEstimate, rules));
-    const leave = (): boolean => {
+    const afterMs = Math.ceil(firstEventTimes.limitMs(model, this.#plan.size.inputTokensEstimate));
+    const abandon = (): boolean => {
       if (this.#sent >= this.#plan.maxAttempts) return false;
       const next = this.#plan.candidate(this.#candidate + 1);
       if (next === undefined || next.contextTokens < this.#leastContextTokens || !retryBudget.take()) return false;
-      this.#hasLeave = true;
+      this.#hasRetryToken = true;
       firstEventTimes.add(model.key, afterMs);
       return true;
     };
-    return { afterMs, leave };
+    return { afterMs, abandon };
   }
 
   /** Closes a failed attempt and prepares the next one, as `nextStep` decides; waits where a retry has to. */
@@ -266,7 +265,7 @@ class ExecutionRun {
       staleRepeated: this.#staleRepeated,
       remainingMs: this.#plan.deadlineMs - nowMs,
       jitter: random(),
-      rules: configuration.policy.upstream,
+      backoffBaseMs: configuration.policy.upstream.backoff_base_ms,
     });
     if (step.kind === "give_up") return "give_up";
     if (step.kind === "repeat_fresh") {
@@ -275,8 +274,8 @@ class ExecutionRun {
       this.#freshConnection = true;
       return "try_again";
     }
-    if (step.budgeted && !this.#hasLeave && !retryBudget.take()) return "give_up";
-    this.#hasLeave = false;
+    if (step.budgeted && !this.#hasRetryToken && !retryBudget.take()) return "give_up";
+    this.#hasRetryToken = false;
     if (step.kind === "retry") return (await this.#pause(step.waitMs)) ? "try_again" : "caller_gone";
     this.#failOver();
     return "try_again";
@@ -337,6 +336,11 @@ class ExecutionRun {
   }
 }
 
+/** Models marked `reasoning` may think so many times longer before their first event. */
+const reasoningFactor = 3;
+/** Comments alone keep a stream open so many times longer than `idle`: a host that still works on an answer sends them. */
+const commentsFactor = 4;
+
 /** The timers of one attempt, in milliseconds: the model's own where it has them, and none beyond the request's end. */
 function timeoutsOf(
   { timeoutsMs: own, reasoning }: Model,
@@ -344,14 +348,14 @@ function timeoutsOf(
   remainingMs: number,
 ): UpstreamCall["timeoutsMs"] {
   const rules = policy.upstream.timeouts_ms;
-  const firstEvent = own.first_event ?? (reasoning ? rules.first_event_reasoning : rules.first_event);
+  const firstEvent = own.first_event ?? rules.first_event * (reasoning ? reasoningFactor : 1);
   const left = Math.max(1, Math.floor(remainingMs));
   return {
     connect: Math.min(own.connect ?? rules.connect, left),
     headers: Math.min(own.headers ?? rules.headers, left),
     first_event: Math.min(firstEvent, left),
     idle: own.idle ?? rules.idle,
-    idle_data: Math.max(own.idle ?? 0, rules.idle_data),
+    idle_data: Math.max(own.idle ?? 0, rules.idle * commentsFactor),
     total: Math.min(own.total ?? rules.total, left),
   };
 }

@@ -22,8 +22,8 @@ interface Waiting {
   readonly callback: () => void;
 }
 
-/** Promises that wait on promises settle within a few turns of the microtask queue. */
-const settlingTurns = 20;
+/** Promises that wait on promises settle within a few microtasks. */
+const settlingMicrotasks = 20;
 
 export function manualTime(startEpochMs = Date.UTC(2026, 0, 1)): ManualTime {
   const waiting = new Set<Waiting>();
@@ -49,7 +49,7 @@ export function manualTime(startEpochMs = Date.UTC(2026, 0, 1)): ManualTime {
     return first;
   }
   async function settle(): Promise<void> {
-    for (let turn = 0; turn < settlingTurns; turn++) await Promise.resolve();
+    for (let done = 0; done < settlingMicrotasks; done++) await Promise.resolve();
   }
 
   return {

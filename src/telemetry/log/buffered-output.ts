@@ -1,7 +1,7 @@
 import { write, writeSync } from "node:fs";
 
 export interface BufferedOutputOptions {
-  /** Lines are written out when this much has gathered (in characters), or after `flushEveryMs`. */
+  /** Lines are written out when this much waits (in characters), or after `flushEveryMs`. */
   readonly batchSize?: number;
   readonly flushEveryMs?: number;
   /** What may wait for a reader that does not read, in characters; lines above that are dropped and counted. */
@@ -118,13 +118,13 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions) {
       if (piece !== undefined && performance.now() - pieceSinceMs > flushTimeoutMs) return;
       // A moment is enough for what the kernel has already; what follows must not overtake it.
       if (piece !== undefined && inKernel) Bun.sleepSync(fullPipeMs);
-      let rest = piece === undefined || inKernel ? takePiece() : piece;
+      let remaining = piece === undefined || inKernel ? takePiece() : piece;
       piece = undefined;
       let waitedMs = 0;
-      while (rest !== undefined && !closed && waitedMs < flushTimeoutMs) {
+      while (remaining !== undefined && !closed && waitedMs < flushTimeoutMs) {
         try {
-          const written = writeSync(fd, rest);
-          rest = written < rest.length ? rest.subarray(written) : takePiece();
+          const written = writeSync(fd, remaining);
+          remaining = written < remaining.length ? remaining.subarray(written) : takePiece();
         } catch (error) {
           if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) return;
           Bun.sleepSync(fullPipeMs);

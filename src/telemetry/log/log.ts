@@ -75,8 +75,8 @@ export interface LogEvents {
   other_model_answered: { decision_id: LogId; model: LogId; answered: LogId; cost_stated: boolean };
   health_changed: { model: LogId; from: LogId; to: LogId; reason: OperatorText; retry_in_ms?: number };
   health_aggregator_changed: { open: boolean; reason: OperatorText; retry_in_ms?: number };
-  health_store_changed: { away: boolean; detail: OperatorText };
-  records_store_changed: { away: boolean; detail: OperatorText };
+  health_store_changed: { unavailable: boolean; detail: OperatorText };
+  records_store_changed: { unavailable: boolean; detail: OperatorText };
   ledger_overrun: { reservation: LogId; model: LogId; hold_nano_usd: number; actual_nano_usd: number };
   price_drift: { model: LogId; reason: PriceDrift; detail: OperatorText };
   upstream_cost_distrusted: { decision_id: LogId; model: LogId; hold_nano_usd: number; stated_nano_usd: number };
@@ -145,8 +145,8 @@ const meanings = {
     health_changed: "A model's health has another state: see [model health](../health.md).",
     health_aggregator_changed: "The aggregator's breaker has opened or closed: while it is open nothing is sent.",
     health_store_changed:
-      "`away`: health is not stored, and operators' overrides are not read; each node goes on as it is.",
-    records_store_changed: "`away`: decision records wait, and are dropped when too many wait.",
+      "`unavailable`: health is not stored, and operators' overrides are not read; each node goes on as it is.",
+    records_store_changed: "`unavailable`: decision records wait, and are dropped when too many wait.",
     price_book_unavailable: "The list, or its stored copy, could not be read or written; the last known prices hold.",
     ledger_differs:
       "The ledger's and the aggregator's counts of the day differ by more than running calls explain: see [reconciliation](../operating.md#reconciliation).",

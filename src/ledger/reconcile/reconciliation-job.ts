@@ -22,7 +22,7 @@ export type UsageAnswer =
   /** `detail` is the gateway's own text. */
   | { readonly kind: "failed"; readonly detail: string };
 
-export interface KeyUsageWatchOptions {
+export interface ReconciliationJobOptions {
   readonly source: string;
   readonly keyDigest: string;
   /** Whether the policy wants the aggregator to be asked; looked at before each reading. */
@@ -38,10 +38,10 @@ export interface KeyUsageWatchOptions {
   readonly clock: Pick<Clock, "now">;
   readonly timers: Timers;
   readonly random: Random;
-  readonly onEvent: (event: KeyUsageEvent) => void;
+  readonly onEvent: (event: ReconciliationEvent) => void;
 }
 
-export type KeyUsageEvent =
+export type ReconciliationEvent =
   | { readonly kind: "read"; readonly reconciliation: Reconciliation; readonly lastOfDay: boolean }
   | { readonly kind: "unavailable"; readonly detail: string }
   /** The reading could not be kept; `budgets reconcile --day` will lack it. */
@@ -56,8 +56,8 @@ const lastReadingMs = 120_000;
  * Reads the aggregator's own count of the day about every hour, and once more shortly before the UTC day ends, beside the
  * ledger's: the aggregator tells a day's count only on that day. Nothing that it does can fail a start or a request.
  */
-export class KeyUsageWatch {
-  readonly #options: KeyUsageWatchOptions;
+export class ReconciliationJob {
+  readonly #options: ReconciliationJobOptions;
   readonly #closing = new AbortController();
   readonly #job: BackgroundJob;
   readonly #store: LazyStore<KeyUsageStore>;
@@ -66,7 +66,7 @@ export class KeyUsageWatch {
   /** What may still be spent with the key, in nano-USD, as last read; undefined where it has no limit. */
   limitRemaining: number | undefined;
 
-  constructor(options: KeyUsageWatchOptions) {
+  constructor(options: ReconciliationJobOptions) {
     this.#options = options;
     this.#store = new LazyStore(options.openStore);
     const { timers } = options;

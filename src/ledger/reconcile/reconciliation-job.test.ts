@@ -3,13 +3,13 @@ import { manualTime } from "#platform/testing/manual-time.ts";
 import { utcDayOf } from "#platform/time.ts";
 import { keyUsageStoreContract } from "./key-usage-store.contract.ts";
 import { type KeyUsageReading, type KeyUsageStore, openKeyUsageStore } from "./key-usage-store.ts";
-import { isNotable, type KeyUsageEvent, KeyUsageWatch, type UsageAnswer } from "./key-usage-watch.ts";
+import { isNotable, type ReconciliationEvent, ReconciliationJob, type UsageAnswer } from "./reconciliation-job.ts";
 
 const morning = Date.parse("2026-11-22T09:00:00Z");
 const hour = 3_600_000;
-let open: KeyUsageWatch[] = [];
+let open: ReconciliationJob[] = [];
 afterEach(async () => {
-  for (const watch of open) await watch.close();
+  for (const job of open) await job.close();
   open = [];
 });
 
@@ -26,7 +26,7 @@ function setUp(
   const time = manualTime(given.startMs ?? morning);
   const answers = [...(given.answers ?? [])];
   const saved: KeyUsageReading[] = [];
-  const events: KeyUsageEvent[] = [];
+  const events: ReconciliationEvent[] = [];
   const state = { asked: 0, opened: 0, failOpens: given.failOpens ?? 0, failSaves: given.failSaves ?? 0 };
   const store: KeyUsageStore = {
     async save(reading) {
@@ -36,7 +36,7 @@ function setUp(
     load: async () => undefined,
     close: async () => undefined,
   };
-  const watch = new KeyUsageWatch({
+  const job = new ReconciliationJob({
     source: "https://a",
     keyDigest: "d",
     enabled: () => given.enabled !== false,
@@ -56,14 +56,14 @@ function setUp(
     random: () => 0,
     onEvent: (event) => void events.push(event),
   });
-  open.push(watch);
-  return { time, watch, saved, events, state };
+  open.push(job);
+  return { time, job, saved, events, state };
 }
 
-describe("the watch on the aggregator's count", () => {
+describe("the reconciliation with the aggregator's count", () => {
   test("reads both counts at once, and then every hour", async () => {
-    const { time, watch, saved, state } = setUp();
-    watch.start();
+    const { time, job, saved, state } = setUp();
+    job.start();
     await time.advanceAsync(0);
     const counts = {
       day: "2026-11-22",
@@ -73,16 +73,16 @@ describe("the watch on the aggregator's count", () => {
       aggregatorSpent: 5,
       readMs: morning,
     };
-    expect(watch.latest).toEqual(counts);
-    expect(watch.limitRemaining).toBe(70);
+    expect(job.latest).toEqual(counts);
+    expect(job.limitRemaining).toBe(70);
     expect(saved).toEqual([{ source: "https://a", keyDigest: "d", day: "2026-11-22", spent: 5, readMs: morning }]);
     await time.advanceAsync(3 * hour);
     expect([state.asked, state.opened]).toEqual([4, 1]);
   });
 
   test("reads once more two to four minutes before the day ends, and marks that reading", async () => {
-    const { time, watch, events } = setUp({ startMs: Date.parse("2026-11-22T23:30:00Z") });
-    watch.start();
+    const { time, job, events } = setUp({ startMs: Date.parse("2026-11-22T23:30:00Z") });
+    job.start();
     await time.advanceAsync(29 * 60_000);
     const marks = events.flatMap((event) =>
       event.kind === "read"
