@@ -211,17 +211,20 @@ function budgetSentence(evidence: readonly string[], advice: RetryAdvice, aboutG
   const setting = account === "key" ? "day_hard_usd of the key" : ofPolicy;
   const owner = account === "key" ? "caller's key" : account;
   const number = (key: string) => facts.get(key) ?? "?";
+  const hard = Number(number(`budget_${account}_hard_usd`));
   return (
     `The hard budget cap of the ${owner} would be passed: spent ${number(`budget_${account}_spent_usd`)} USD, ` +
     `held ${number(`budget_${account}_held_usd`)} USD, this request at most ${number("cost_bound_usd")} USD, ` +
     `cap ${number(`budget_${account}_hard_usd`)} USD (${setting}). ` +
     (account === "goal" ? aboutGoal : "") +
-    adviceOn(advice)
+    adviceOn(advice, (account !== "goal" || aboutGoal !== "") && !(Number(number("cost_bound_usd")) > hard))
   );
 }
 
-function adviceOn({ shouldRetry, retryAfterS, unresolved }: RetryAdvice): string {
+/** `isOfDay`: the cap begins anew with the next UTC day, and the request fits below it. */
+function adviceOn({ shouldRetry, retryAfterS, unresolved }: RetryAdvice, isOfDay: boolean): string {
   if (shouldRetry) return "Raise the cap, lower max_tokens, or wait for running requests to end.";
+  if (unresolved === undefined && isOfDay) return "Raise the cap, lower max_tokens, or wait for the next UTC day.";
   if (unresolved === undefined) return "Raise the cap or lower max_tokens; waiting does not help.";
   const when = retryAfterS === undefined ? "at their deadlines" : `within ${retryAfterS} s`;
   return (
