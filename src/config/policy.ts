@@ -69,10 +69,10 @@ const Routing = section({
     Object.fromEntries(taskKinds.map((kind) => [kind, bias(kind)])) as Record<TaskKind, ReturnType<typeof bias>>,
   ).describe("Points added, or subtracted, for the kind of work."),
   run_prose_chars: int(20_000, 0, 10_000_000).describe(
-    "An agent's run is in trouble, and goes to pro, when its model has written more characters of prose than this in eight calls in a row. 0: never. `policy learn` measures what your models write.",
+    "A run goes to pro when its model has written more characters of prose than this in eight calls in a row; 0: never. `policy learn` measures what your models write.",
   ),
   high_risk_words: section({ security: words, auth: words, payment: words, destructive_migration: words }).describe(
-    "Your own words of high-risk topics, beside the shipped ones: one to three words each, `*` for any ending. An ask that names one goes to pro, unless it only reads, tests or documents.",
+    "Your own terms of high-risk topics: one to three words, `*` for any ending. An ask to change what they name goes to pro.",
   ),
 }).describe("The score and its thresholds.");
 
@@ -116,9 +116,6 @@ const Privacy = section({
     .max(100)
     .default([])
     .describe("Rules of your own, run by RE2 in linear time."),
-  scan_memory_bytes: int(16_777_216, 0, 4_294_967_296).describe(
-    "Memory for the results of earlier scans (positions and names of rules, never text), in bytes, so that an agent's history is not scanned anew at every turn; 0: nothing is remembered.",
-  ),
 }).describe("The privacy gate.");
 
 const Budget = section({
@@ -133,14 +130,14 @@ const Budget = section({
 
 const Health = section({
   failures_in_a_row: int(5, 1).describe(
-    "Failures in a row that make a model UNHEALTHY, as does half of four times as many answers within a minute. It is DEGRADED at three fifths of it, or at a tenth of these answers.",
+    "Failures in a row that make a model UNHEALTHY, as does half of four times as many answers within a minute; DEGRADED at three fifths, or at a tenth of these answers.",
   ),
   open_base_ms: ms(15_000).describe(
     "First pause of an UNHEALTHY model; failed probes double it, up to a quarter of the outage.",
   ),
   open_max_ms: ms(300_000).describe("Its longest pause."),
   shed_upwards: choice(["always", "not_housekeeping", "never"], "not_housekeeping").describe(
-    "Whether traffic of a DEGRADED model may move to a more expensive tier. Housekeeping is titles, commit messages and the like.",
+    "Whether traffic of a DEGRADED model may move to a more expensive tier. Housekeeping: titles, commit messages and the like.",
   ),
   senior_fallback_chain: z
     .array(z.string())
@@ -150,9 +147,7 @@ const Health = section({
   free_fallback: z
     .enum(["paid", "none"])
     .default("paid")
-    .describe(
-      "What answers for a free model that cannot serve: a model of the chain, which costs money, or nobody: the request is refused.",
-    ),
+    .describe("What answers for a free model that cannot serve: a model of the chain, which costs money, or nobody."),
 }).describe("When a model is trusted, and its fallbacks.");
 
 const fieldActions = z.enum(["forward", "refuse", "drop"]);
@@ -173,7 +168,7 @@ const Fields = z
   })
   .default({})
   .describe(
-    "By its name, what happens to a request field that may change the model, the provider's terms or the price. `refuse` (422), the default of those listed below; `drop` leaves it out; `forward` sends it, and `{action: forward, fee_usd: 0.02, price_factor: 2}` adds a fee per call and a multiple of the token prices to the hold.",
+    "What happens to request fields that may change model, terms or price, by name: `refuse` (422), the default of those below; `drop`; `forward`, or `{action: forward, fee_usd: 0.02, price_factor: 2}` to hold a fee per call and a multiple of the price too.",
   );
 
 const Upstream = section({
@@ -185,17 +180,17 @@ const Upstream = section({
     "Retries per second that are allowed beside a tenth of the requests.",
   ),
   billing_stops_on_cancel: flag(false).describe(
-    "The aggregator stops billing when a stream is cancelled, so only what came is charged.",
+    "The aggregator stops billing a stream that is cancelled: only what came is charged.",
   ),
   failed_calls_billed: choice(["auto", "always", "never"], "auto").describe(
-    "Whether the aggregator bills calls that it answers with an error; if so, their holds stay until the cost is known. `auto`: `never` at OpenRouter, `always` elsewhere.",
+    "Whether calls answered with an error are billed: their holds then stay until the cost is known. `auto`: `never` at OpenRouter, `always` elsewhere.",
   ),
   price_limit: choice(["auto", "on", "off"], "auto").describe(
-    "Send the model's price as a limit (`provider.max_price`) with each call, if it is confirmed. `auto`, here and below: at OpenRouter only.",
+    "Send the model's confirmed price as a limit (`provider.max_price`). `auto`, here and below: at OpenRouter only.",
   ),
   fields: Fields,
   price_book: choice(["auto", "on", "off"], "auto").describe(
-    "Read prices from the aggregator's list (`GET /models`) at start and daily. Those in your own registry file take precedence.",
+    "Read prices from the aggregator's list (`GET /models`) at start and daily; those of your registry file come first.",
   ),
   generation_lookup: choice(["auto", "on", "off"], "auto").describe(
     "Ask the aggregator what a call with an unknown outcome has cost (`GET /generation?id=`).",
@@ -215,7 +210,7 @@ const Upstream = section({
 
 const Stream = section({
   reasoning: choice(["field", "content", "live"], "field").describe(
-    "The reasoning before a stream's first content: sent as that delta's `reasoning`, put before the text (never with a response_format), or passed on as it comes.",
+    "Reasoning before a stream's first content: sent as that delta's `reasoning`, put before its text (never with a response_format), or passed on as it comes.",
   ),
   keepalive_ms: ms(10_000).describe("A comment goes to the caller after this long without an event; 0: none."),
   write_stall_ms: ms(30_000).describe("A caller that reads nothing for this long is disconnected."),

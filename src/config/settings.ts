@@ -84,42 +84,32 @@ export const settingsShape = {
     .describe("Listen address. `0.0.0.0` or `::` listens on every interface."),
   PORT: whole("8080", 0, 65_535).describe("Listen port; `0` takes any free port, printed on start."),
   ALLOWED_HOSTS: hostNames.describe(
-    "Further host names, comma-separated and without ports, that a gateway on loopback accepts in the `Host` header, beside `localhost`, `127.0.0.1` and `[::1]`. Other names get 403. A gateway on another address checks names only when this is set. An `Origin` that is not the `Host` of its request gets 403 on every address.",
+    "Further `Host` names, comma-separated and without ports, that a gateway on loopback answers to; others get 403. On another address names are checked only when this is set.",
   ),
   UPSTREAM_BASE_URL: baseUrl.describe(
-    "The aggregator: chat completions are posted to `{UPSTREAM_BASE_URL}/chat/completions`. A base URL without a key is allowed, with a warning: local servers need none.",
+    "The aggregator: chat completions are posted to `{UPSTREAM_BASE_URL}/chat/completions`. Without a key it is used with a warning: local servers need none.",
   ),
   UPSTREAM_API_KEY: apiKey.describe(
-    "Sent upstream as bearer token; never logged, never sent to a caller. With neither this nor `UPSTREAM_BASE_URL`, the gateway runs in demo mode with a simulated upstream.",
+    "Sent upstream as bearer token; never logged, never sent to a caller. With neither this nor `UPSTREAM_BASE_URL` the gateway runs in demo mode.",
   ),
   DATABASE_URL: databaseUrl.describe(
-    "The database of the ledger, the decision records and model health: `sqlite:<path>`, `postgres://…` for several nodes, or `sqlite::memory:` for tests (its contents are lost at exit).",
-  ),
-  DATABASE_WAIT_MS: whole("60000", 0, 3_600_000).describe(
-    "How long the start waits for a PostgreSQL server that cannot be reached yet, in milliseconds; meanwhile the log says `ledger_awaited`.",
+    "The database: `sqlite:<path>`, `postgres://…` for several nodes, or `sqlite::memory:`, which is lost at exit.",
   ),
   DATABASE_MIGRATIONS: z
     .enum(["apply", "require"])
     .prefault("apply")
     .describe(
-      "`apply`: a start brings the schema up to date. `require`: it refuses a schema that is not, and `smart-gateway migrate` is run before, such as by a job.",
+      "`apply`: a start brings the schema up to date. `require`: a job has run `smart-gateway migrate` before, or the start fails.",
     ),
-  ROUTING_POLICY_PATH: path.describe(
-    "Policy file, YAML or JSON, merged over the defaults (`defaults/policy.yaml`); it needs only the keys that it changes.",
-  ),
-  MODEL_REGISTRY_PATH: path.describe(
-    "Model registry file, YAML or JSON, merged over the shipped `defaults/models.yaml`.",
-  ),
+  ROUTING_POLICY_PATH: path.describe("[Policy](policy.md) file, merged over `defaults/policy.yaml`."),
+  MODEL_REGISTRY_PATH: path.describe("[Model registry](models.md) file, merged over `defaults/models.yaml`."),
   AUTH_MIN_TOKEN_LENGTH: whole("8", 1, 4_096).describe("Bearer tokens with fewer characters get 401."),
   AUTH_KEYS_FILE: path.describe(
-    "File of the accepted tokens: one SHA-256 digest in hex per line, then an optional label and fields, with white space between; `#` begins a comment. Fields: `day_hard_usd=N` (what all tokens of that label may spend in a UTC day), `rpm=N` (requests a minute, in each gateway process), `expires=YYYY-MM-DD` (the last UTC day). It is read again when it changes: a withdrawn token is refused within a second. Keys of `smart-gateway keys add` are accepted beside it. Without either, any token that is long enough is accepted.",
+    "File of the accepted tokens: a SHA-256 digest in hex per line, then an optional label and `day_hard_usd=N` (what its tokens may spend in a UTC day), `rpm=N` (requests a minute, in each process), `expires=YYYY-MM-DD` (the last UTC day); `#` begins a comment. A withdrawn token is refused within a second. Keys of `smart-gateway keys add` are accepted beside it; without either, any token that is long enough.",
   ),
   MAX_REQUEST_BYTES: whole("16777216", 1_024, 1_073_741_824).describe("Larger request bodies get 413."),
-  MAX_REQUEST_VALUES: whole("100000", 1_000, 100_000_000).describe(
-    "Request bodies with more JSON values (objects, arrays, texts, numbers) get 413. A history of 5,000 messages has about 40,000. A value of two characters takes about a hundred bytes of memory.",
-  ),
   MAX_BYTES_IN_FLIGHT: whole("268435456", 1_048_576, 68_719_476_736).describe(
-    "Most bytes of request bodies in memory over all requests. A body counts, as far as it has arrived, until its answer begins. Requests beyond that get 503 with `Retry-After`. Bodies above 1 MB together may use a quarter of it. A body takes up to five times its size in memory.",
+    "Bytes of request bodies, as far as they have come, whose answers have not begun; further requests get 503. Bodies above 1 MB may use a quarter of it. In memory a body takes up to five times its size.",
   ),
   WORKERS: whole("1", 1, 256).describe("Processes that share the port (Linux only)."),
   LOG_LEVEL: z
@@ -131,14 +121,14 @@ export const settingsShape = {
     .prefault("auto")
     .describe("`pretty`, `json`, or `auto`: pretty on a terminal, JSON otherwise."),
   DASHBOARD_TOKEN: dashboardToken.describe(
-    "Opens the dashboard and its API to callers from other machines. When it is set, everybody signs in, also callers from this machine: behind a proxy on this machine, all callers look local.",
+    "Opens the dashboard and its API to other machines. When it is set, everybody signs in: behind a local proxy all callers look local.",
   ),
   NODE_ID: nodeId.describe("Names this node in shared records; host name and process id when unset."),
   DRAIN_ACCEPT_MS: whole("5000", 0, 3_600_000).describe(
-    "How long new requests are still accepted after SIGTERM, in milliseconds, so that load balancers notice first.",
+    "How long new requests are accepted after SIGTERM, in milliseconds, so that load balancers notice first.",
   ),
   DRAIN_STREAMS_MS: whole("600000", 0, 3_600_000).describe(
-    "How long requests in flight may continue after that, in milliseconds, before they end with an error.",
+    "How long requests in flight may go on after that, in milliseconds.",
   ),
 };
 export type SettingName = keyof typeof settingsShape;
@@ -302,6 +292,12 @@ function readSetting(name: string, schema: z.ZodType, text: string | undefined, 
   return undefined;
 }
 
+/** Settings of earlier releases, and what holds instead. */
+const removedSettings: Readonly<Record<string, string>> = {
+  DATABASE_WAIT_MS: "the start waits a minute for a PostgreSQL server that cannot be reached yet",
+  MAX_REQUEST_VALUES: "a request body may have 100,000 JSON values",
+};
+
 function findWarnings(settings: Settings, env: Env): string[] {
   const warnings: string[] = [];
   const { upstream } = settings;
@@ -335,6 +331,11 @@ function findWarnings(settings: Settings, env: Env): string[] {
   }
   for (const name of Object.keys(env)) {
     if (name in settingsShape || !isGiven(env[name]) || isFileSetting(name)) continue;
+    const instead = removedSettings[name];
+    if (instead !== undefined) {
+      warnings.push(`${name} has no effect any more: ${instead}.`);
+      continue;
+    }
     const meant = likelyTypo(name);
     if (meant !== undefined) warnings.push(`${name} is no setting of the gateway; did you mean ${meant}?`);
   }

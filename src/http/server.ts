@@ -29,6 +29,8 @@ import type { ServerConnection, ServerOptions } from "./server-options.ts";
 const defaultIdleSeconds = 10;
 /** Ticks of the event loop within which an answer that is known is written. */
 const ticksToWrite = 100;
+/** Memory for what is known of earlier messages: some 30,000 of them, the histories of a hundred agents. */
+const scanMemoryBytes = 16 * 1_048_576;
 const nextTick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 export type HttpServer = ReturnType<typeof startServer>;
@@ -46,7 +48,7 @@ export function startServer(options: ServerOptions) {
     connection,
     startedMs: ports.clock.monotonic(),
     streams: new OpenRequests(),
-    pieces: new PieceCache(() => ports.config().policy.privacy.scan_memory_bytes),
+    pieces: new PieceCache(() => scanMemoryBytes),
     load: new LoadSampler(ports.clock, settings.workers),
     isDraining: false,
   };

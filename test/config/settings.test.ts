@@ -67,17 +67,19 @@ describe("settings", () => {
     expect(formatProblems(problems)).not.toContain("key-for-a-test");
   });
 
-  test("warns of a key that would be sent unencrypted, and of a misspelt name", () => {
+  test("warns of a key that would be sent unencrypted, of a misspelt name, and of one that was removed", () => {
     const { warnings } = settingsOf({
       UPSTREAM_BASE_URL: "http://models.example.com/v1",
       UPSTREAM_API_KEY: "key-for-a-test",
       DATABASE_ULR: "sqlite:./other.db",
+      MAX_REQUEST_VALUES: "5",
       HOSTNAME: "harmless",
       DATABASE_PASSWORD: "harmless",
     });
-    expect(warnings).toHaveLength(2);
+    expect(warnings).toHaveLength(3);
     expect(warnings.join("\n")).toContain("unencrypted");
     expect(warnings.join("\n")).toContain("DATABASE_ULR is no setting of the gateway; did you mean DATABASE_URL?");
+    expect(warnings.join("\n")).toContain("MAX_REQUEST_VALUES has no effect any more: ");
   });
 
   test.each(["0.0.0.0", "::", "192.168.0.1", "gateway.example"])("warns that HOST=%s lets every token in", (HOST) => {
