@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { stringify } from "yaml";
 import { dashboardEndpoints } from "#dashboard/api.ts";
-import { guardedFields } from "#domain/guarded-fields.ts";
+import { restrictedFields } from "#domain/restricted-fields.ts";
 import type { OperatorSources } from "#operator/sources.ts";
 import { keptForms } from "#privacy/detect/kept-values.ts";
 import { commands } from "#privacy/detect/notations.ts";
@@ -83,13 +83,13 @@ function policyPage(schema: SchemaNode): string {
     ]),
     "## Fields that are refused",
     "Unless `upstream.fields` says otherwise:",
-    restrictedFields(),
+    restrictedFieldList(),
   ]);
 }
 
 /** The fields that do the same in one row. */
-function restrictedFields(): string {
-  const byAbout = Map.groupBy(Object.keys(guardedFields), (name) => guardedFields[name]?.about ?? "");
+function restrictedFieldList(): string {
+  const byAbout = Map.groupBy(Object.keys(restrictedFields), (name) => restrictedFields[name]?.about ?? "");
   const fields = [...byAbout].map(([about, names]) => `${names.map((name) => `\`${name}\``).join(", ")}: ${about}`);
   return fields.map((line) => `* ${line}`).join("\n");
 }

@@ -135,7 +135,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
     config: () => configuration.current(),
     record(record) {
       finished.add(record);
-      // Recorded in the turn behind the answer, unless the process is busy: then in a batch.
+      // Recorded in the tick after the answer, unless the process is busy: then in a batch.
       if (http.streams.count <= 1) setImmediate(() => finished.flush());
     },
   };
@@ -168,7 +168,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
     activeStreams: () => http.streams.streaming,
     day: () => ledger.peekDay(),
     eventLoopDelayMs: () => http.load.eventLoopDelayMs,
-    scanMemory: () => ({ ...http.pieces.counts, bytes: http.pieces.bytes }),
+    scanMemory: () => ({ ...http.messageCache.counts, bytes: http.messageCache.bytes }),
   });
   return {
     url: http.url,

@@ -1,5 +1,5 @@
 import type { ChatMessage, Json, JsonObject, ReceivedBody, TraceContext } from "#domain/chat.ts";
-import { wholeMessage } from "#domain/known-message.ts";
+import { wholeMessage } from "#domain/message-memo.ts";
 import type { Model, TimeoutName } from "#domain/model.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";

@@ -3,7 +3,7 @@ import type { Cause } from "#domain/routing.ts";
 import type { Choice, Evidence } from "#pipeline/decide/choice.ts";
 import { routable } from "#pipeline/decide/select/select-model.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
-import { writesTooMuch } from "./score.ts";
+import { exceedsProseBound } from "./score.ts";
 
 /** Over so many turns a switch to the cheaper model must save more than reading the context without a cache costs. */
 const horizonTurns = 12;
@@ -33,7 +33,8 @@ export function withAffinity(choice: Choice, snapshot: Snapshot, evidence: Evide
   const wanted = choice.kind === "execute" ? choice.role : undefined;
   if (wanted === kept.role) return choice;
   // In the middle of an ask only a run in trouble changes its model: once, as it stays in trouble until the next ask.
-  if (affinity.continuation) return wanted === "senior" && writesTooMuch(snapshot) ? choice : keptOn(kept, evidence);
+  if (affinity.continuation)
+    return wanted === "senior" && exceedsProseBound(snapshot) ? choice : keptOn(kept, evidence);
   if (wanted !== "worker" || kept.role !== "senior") return choice;
   const worker = registry.byRole.worker;
   if (worker === undefined || switchPays(kept, worker, snapshot, evidence)) return choice;
