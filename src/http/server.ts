@@ -29,8 +29,6 @@ import type { ServerConnection, ServerOptions } from "./server-options.ts";
 const defaultIdleSeconds = 10;
 /** Ticks of the event loop within which an answer that is known is written. */
 const ticksToWrite = 100;
-/** Memory for what is known of earlier messages: some 30,000 of them, the histories of a hundred agents. */
-const scanMemoryBytes = 16 * 1_048_576;
 const nextTick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 export type HttpServer = ReturnType<typeof startServer>;
@@ -48,7 +46,7 @@ export function startServer(options: ServerOptions) {
     connection,
     startedMs: ports.clock.monotonic(),
     streams: new OpenRequests(),
-    messageCache: new MessageCache(() => scanMemoryBytes),
+    messageCache: new MessageCache(),
     load: new LoadSampler(ports.clock, settings.workers),
     isDraining: false,
   };
