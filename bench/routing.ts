@@ -42,7 +42,10 @@ if (prompts !== undefined) {
       "× all-pro",
     ]),
     row("---", ["---", "---", "---", "---", ...optional("---"), "---", "---", "---"]),
-    ...sources.map((each) =>
+  );
+  // The page has the mean; single sources are too many to read there.
+  for (const each of sources)
+    console.log(
       row(each.source.replace(/^llmrouter-/, ""), [
         three(each.score),
         three(each.leftOut),
@@ -53,8 +56,7 @@ if (prompts !== undefined) {
         whole(each.easyToPro),
         each.timesPro.toFixed(2),
       ]),
-    ),
-  );
+    );
   const mean = (value: (source: (typeof sources)[number]) => number) =>
     sources.reduce((sum, source) => sum + value(source), 0) / sources.length;
   type Value = (source: (typeof sources)[number]) => number | undefined;
@@ -72,7 +74,7 @@ if (prompts !== undefined) {
       "",
     ]);
   say(
-    row("**mean**", [
+    row(`mean of ${sources.length} sources`, [
       three(mean(({ score }) => score)),
       three(mean(({ leftOut }) => leftOut)),
       three(mean(({ length }) => length)),

@@ -143,7 +143,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
     ...{ settings, ports, version, configStatus, records, idleSeconds },
     keys,
     lastModel: (goal) => lastModels.get(goal),
-    dashboard: openDashboard({ ledger, records, health, configStatus, prices, keyUsage }, context),
+    dashboard: openDashboard({ ledger, records, health, configStatus, keys, prices, keyUsage }, context),
     traces: tracing && tracedRequests(tracing),
     metricsText() {
       finished.flush();

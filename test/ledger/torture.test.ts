@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresConnection } from "#db/postgres.ts";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { BatchedLedger } from "#ledger/batched-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
 import { openSqliteStore } from "#ledger/sqlite/sqlite-store.ts";
