@@ -109,13 +109,8 @@ function meantValue(issue: z.core.$ZodIssue, value: unknown): string | undefined
 /** The keys of a schema, by the path of their object (`*` for any key of a map, `[]` for an entry). */
 type KnownKeys = ReadonlyMap<string, readonly string[]>;
 
-const knownKeysOf = new WeakMap<z.ZodType, KnownKeys>();
-
 function knownKeys(schema: z.ZodType): KnownKeys {
-  const cached = knownKeysOf.get(schema);
-  if (cached !== undefined) return cached;
   const known = new Map<string, readonly string[]>();
-  knownKeysOf.set(schema, known);
   const visit = (node: z.core.JSONSchema.BaseSchema, path: readonly string[]): void => {
     const properties = Object.entries(node.properties ?? {});
     if (properties.length > 0) known.set(path.join("."), Object.keys(node.properties ?? {}));

@@ -148,7 +148,7 @@ describe("the keys file", () => {
       `${digestOf("d")} ci-runner day_hard_usd=2.5`,
     ];
     const parsed = parseAuthKeys(lines.join("\n"), "keys");
-    expect(parsed.kind === "ok" && [...parsed.keys]).toEqual([
+    expect(parsed.kind === "ok" && [...parsed.value]).toEqual([
       [digest, { label: "ci-runner", dayHard: nanoUsd(2_500_000_000) }],
       [digestOf("b"), null],
       [digestOf("c"), { label: "alice" }],
@@ -158,7 +158,7 @@ describe("the keys file", () => {
 
   test("a key may have a rate and an end", () => {
     const parsed = parseAuthKeys(`${digest} ci rpm=60 expires=2027-02-28 day_hard_usd=1`, "keys");
-    expect(parsed.kind === "ok" && parsed.keys.get(digest)).toEqual({
+    expect(parsed.kind === "ok" && parsed.value.get(digest)).toEqual({
       label: "ci",
       ...{ dayHard: nanoUsd(1_000_000_000), rpm: 60, expiresMs: Date.parse("2027-03-01T00:00:00Z") },
     });
@@ -185,14 +185,14 @@ describe("the keys file", () => {
     ["rpm=5", "needs a label"],
   ])("a line with %j is refused, with its number", (words, says) => {
     const parsed = parseAuthKeys(`${digestOf("a")} alice\n${digest} ${words}\n`, "keys");
-    if (parsed.kind === "ok") throw new Error(`accepted as ${JSON.stringify([...parsed.keys])}`);
+    if (parsed.kind === "ok") throw new Error(`accepted as ${JSON.stringify([...parsed.value])}`);
     expect(parsed.problems.map(({ line }) => line)).toEqual([2]);
     expect(formatProblems(parsed.problems)).toContain(says);
   });
 
   test.each(["express", "team:ci", "day", "expired-laptop"])("%j is a label", (label) => {
     const parsed = parseAuthKeys(`${digest} ${label}`, "keys");
-    expect(parsed.kind === "ok" && parsed.keys.get(digest)).toEqual({ label });
+    expect(parsed.kind === "ok" && parsed.value.get(digest)).toEqual({ label });
   });
 
   test("has an error for each invalid line, which does not repeat a token; keys of a label share one cap", () => {
