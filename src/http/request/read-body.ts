@@ -1,4 +1,4 @@
-import type { HttpError } from "#http/errors.ts";
+import { type CallerError, errorOf } from "#domain/errors.ts";
 import type { BodiesInFlight, HeldBody } from "#http/limits/bodies-in-flight.ts";
 import { largeBodyBytes, nextLargeTask } from "#platform/event-loop.ts";
 import { isJsonContentType } from "./headers.ts";
@@ -6,7 +6,7 @@ import { isJsonContentType } from "./headers.ts";
 /** Why there is no body: it is larger than allowed, there is no room for it now, it did not arrive whole, or is not what it must be. */
 interface RefusedBody {
   readonly kind: "refused";
-  readonly error: HttpError;
+  readonly error: CallerError;
 }
 
 /** A body as received. It is released once nothing is left of it. */
@@ -42,7 +42,7 @@ export async function readText(
   try {
     return { kind: "ok", text: utf8.decode(body.bytes) };
   } catch {
-    return refused(422, "The body is not valid JSON: it is not UTF-8.");
+    return refused({ ...errorOf("invalid_request.not_json", { why: ": it is not UTF-8" }), status: 422 });
   } finally {
     inFlight.resize(body, 0);
   }
@@ -56,11 +56,11 @@ export async function readJson(
 ): Promise<{ readonly kind: "ok"; readonly value: unknown } | RefusedBody> {
   const read = await readText(request, maxBytes, inFlight);
   if (read.kind === "refused") return read;
-  if (!isJsonContentType(request.headers)) return refused(422, "Content-Type must be application/json.");
+  if (!isJsonContentType(request.headers)) return refused({ ...errorOf("invalid_request.content_type"), status: 422 });
   try {
     return { kind: "ok", value: JSON.parse(read.text === "" ? "{}" : read.text) };
   } catch {
-    return refused(422, "The body is not valid JSON."); // the parser's message quotes the body
+    return refused({ ...errorOf("invalid_request.not_json", { why: "" }), status: 422 }); // the parser's message quotes the body
   }
 }
 
@@ -85,7 +85,7 @@ export async function readBytes(
       read = inFlight.resize(held, bytes.length) ? bytes : noRoom;
     } else read = await readChunks(request, maxBytes, inFlight, held);
   } catch {
-    read = refused(400, "The request body did not arrive whole."); // the connection closed before
+    read = refused(errorOf("invalid_request.not_whole")); // the connection closed before
   }
   if (!(read instanceof Uint8Array)) {
     inFlight.resize(held, 0);
@@ -118,22 +118,6 @@ async function readChunks(
   }
 }
 
-function refused(
-  status: number,
-  detail: string,
-  code: HttpError["code"] = "invalid_request",
-  headers = {},
-): RefusedBody {
-  return { kind: "refused", error: { status, code, detail, headers } };
-}
-
-function tooLarge(maxBytes: number): RefusedBody {
-  return refused(413, `The request body is larger than ${maxBytes} bytes (MAX_REQUEST_BYTES).`, "request_too_large");
-}
-
-const noRoom = refused(
-  503,
-  "The gateway holds as many bytes of request bodies as it may (MAX_BYTES_IN_FLIGHT). Try again shortly.",
-  "overloaded",
-  { "retry-after": "1" },
-);
+const refused = (error: CallerError): RefusedBody => ({ kind: "refused", error });
+const tooLarge = (bytes: number): RefusedBody => refused(errorOf("request_too_large", { bytes }));
+const noRoom = refused(errorOf("overloaded.bodies"));
