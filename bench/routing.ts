@@ -42,7 +42,10 @@ if (prompts !== undefined) {
       "× all-pro",
     ]),
     row("---", ["---", "---", "---", "---", ...optional("---"), "---", "---", "---"]),
-    ...sources.map((each) =>
+  );
+  // The page has the mean; single sources are too many to read there.
+  for (const each of sources)
+    console.log(
       row(each.source.replace(/^llmrouter-/, ""), [
         three(each.score),
         three(each.leftOut),
@@ -53,8 +56,7 @@ if (prompts !== undefined) {
         whole(each.easyToPro),
         each.timesPro.toFixed(2),
       ]),
-    ),
-  );
+    );
   const mean = (value: (source: (typeof sources)[number]) => number) =>
     sources.reduce((sum, source) => sum + value(source), 0) / sources.length;
   type Value = (source: (typeof sources)[number]) => number | undefined;
@@ -72,7 +74,7 @@ if (prompts !== undefined) {
       "",
     ]);
   say(
-    row("**mean**", [
+    row(`mean of ${sources.length} sources`, [
       three(mean(({ score }) => score)),
       three(mean(({ leftOut }) => leftOut)),
       three(mean(({ length }) => length)),
@@ -85,15 +87,15 @@ if (prompts !== undefined) {
     comparison("the score", ({ score }) => score),
     comparison("left out", ({ leftOut }) => leftOut),
     "",
-    "Guarded asks, by written set: missed, sent to flash; ordinary ones taken for guarded, sent to pro.",
+    "High-risk asks, by written set: missed, sent to flash; ordinary ones taken for high-risk, sent to pro.",
     "",
     ...judged.map(
-      ({ name, guarded, missed, ordinary, falseAlarms }) =>
-        `* ${name}: ${percent(missed)} of ${guarded}; ${percent(falseAlarms)} of ${ordinary}`,
+      ({ name, highRisk, missed, ordinary, falseAlarms }) =>
+        `* ${name}: ${percent(missed)} of ${highRisk}; ${percent(falseAlarms)} of ${ordinary}`,
     ),
-    `* public prompts: ${percent(falseAlarms.found / falseAlarms.of, 2)} of ${falseAlarms.of} taken for guarded`,
+    `* public prompts: ${percent(falseAlarms.found / falseAlarms.of, 2)} of ${falseAlarms.of} taken for high-risk`,
     "",
-    `Kind right: ${percent(kinds.right / kinds.of)} of ${kinds.of} labelled prompts; guarded kinds in twelve languages: ${percent(languages)}.`,
+    `Kind right: ${percent(kinds.right / kinds.of)} of ${kinds.of} labelled prompts; high-risk kinds in twelve languages: ${percent(languages)}.`,
     "",
   );
 }

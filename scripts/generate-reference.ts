@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import { stringify } from "yaml";
 import { dashboardEndpoints } from "#dashboard/api.ts";
 import { errorRows } from "#domain/errors.ts";
+import { restrictedFields } from "#domain/restricted-fields.ts";
 import { causes } from "#domain/routing.ts";
 import type { OperatorSources } from "#operator/sources.ts";
 import { keptForms } from "#privacy/detect/kept-values.ts";
@@ -65,26 +66,48 @@ function policyFile(schema: SchemaNode): string {
 
 function policyLines(key: string, node: SchemaNode, indent: string): string[] {
   const comment = wrapped(node.description ?? "", 118 - indent.length).map((line) => `${indent}# ${line}`);
-  if (node.properties !== undefined) {
+  if (node.properties !== undefined && !isMap(node)) {
     const lines = Object.entries(node.properties).flatMap(([name, child]) => policyLines(name, child, `${indent}  `));
     return [...comment, `${indent}${key}:`, ...lines];
   }
-  const value = stringify(node.default, { collectionStyle: "flow", flowCollectionPadding: false, lineWidth: 0 }).trim();
-  return [...comment, `${indent}${key}: ${value}`];
+  return [...comment, `${indent}${key}: ${defaultOf(node)}`];
 }
 
 function policyPage(schema: SchemaNode): string {
   const sections = Object.entries(schema.properties ?? {}).filter(([key]) => key !== "$schema");
   return page([
     "# Policy",
-    "`ROUTING_POLICY_PATH` names a YAML or JSON file that is merged over these defaults; a file with one key is a complete policy. A list replaces the whole list. The gateway does not start with unknown keys, wrong types or inconsistent values: it lists all of them and exits with code 2. The file is loaded again when it changes and on SIGHUP. An invalid file is refused completely, and the last valid one stays in force. `/healthz` (`config`) and the metrics `smart_gateway_config_*` say whether the files' contents are in force. Custom privacy rules are checked in a separate process, once for each new pattern, for at most 20 s. If a check cannot be completed, the reload fails and is tried again after a minute. A newer change does not wait for it.",
-    "`smart-gateway policy check FILE` checks a file, `smart-gateway policy show` prints the policy in force, `smart-gateway policy schema` prints the JSON Schema.",
+    "`ROUTING_POLICY_PATH` names a YAML or JSON file that is merged over these defaults; a file with one key is a complete policy. A list replaces the whole list. The gateway does not start with unknown keys, wrong types or inconsistent values: it lists all of them and exits with code 2. The file is loaded again when it changes and on SIGHUP. An invalid file is refused completely, and the last valid one stays in force; `/healthz` (`config`) and the metrics `smart_gateway_config_*` say so. Keys of earlier releases that are gone only give a warning.",
+    "`smart-gateway policy check FILE` checks a file, `policy show` prints the policy in force, `policy schema` the JSON Schema. Times that end in `_ms` are in milliseconds.",
     ...sections.flatMap(([key, node]) => [
       `## ${key}`,
       ...(node.description ? [node.description] : []),
       keyTable(key, node),
     ]),
+    "## Fields that are refused",
+    "Unless `upstream.fields` names them. Values that change nothing go out.",
+    restrictedFieldTable(),
   ]);
+}
+
+/** The fields that do the same in one row. */
+function restrictedFieldTable(): string {
+  const byAbout = Map.groupBy(Object.keys(restrictedFields), (name) => restrictedFields[name]?.about ?? "");
+  const rows = [...byAbout].map(([about, names]) => [names.map((name) => `\`${name}\``).join(", "), about]);
+  return table(["fields", "what they do"], rows);
+}
+
+/** A section whose keys need no words of their own: one key, whose value is a map. */
+function isMap({ properties }: SchemaNode): boolean {
+  const members = Object.values(properties ?? {});
+  return members.length > 0 && members.every(({ description }) => description === undefined);
+}
+
+/** The default of a key, as YAML on one line. */
+function defaultOf(node: SchemaNode): string {
+  const members = Object.entries(node.properties ?? {}).map(([key, child]) => [key, child.default]);
+  const value = isMap(node) ? Object.fromEntries(members) : node.default;
+  return stringify(value, { collectionStyle: "flow", flowCollectionPadding: false, lineWidth: 0 }).trim();
 }
 
 function keyTable(path: string, node: SchemaNode): string {
@@ -94,14 +117,14 @@ function keyTable(path: string, node: SchemaNode): string {
 function keyRows(path: string, node: SchemaNode): string[][] {
   return Object.entries(node.properties ?? {}).flatMap(([key, child]) => {
     const at = `${path}.${key}`;
-    if (child.properties !== undefined) {
+    if (child.properties !== undefined && !isMap(child)) {
       return [[`\`${at}\``, "section", "", child.description ?? ""], ...keyRows(at, child)];
     }
     if (child.type === "array" && child.items?.properties !== undefined) {
       const none = child.default === undefined ? "" : `\`${JSON.stringify(child.default)}\``;
       return [[`\`${at}\``, "list", none, child.description ?? ""], ...keyRows(`${at}[]`, child.items)];
     }
-    const fallback = child.default === undefined ? "" : `\`${JSON.stringify(child.default)}\``;
+    const fallback = child.default === undefined && !isMap(child) ? "" : `\`${defaultOf(child)}\``;
     return [[`\`${at}\``, typeName(child), fallback, child.description ?? ""]];
   });
 }
@@ -110,6 +133,8 @@ function typeName(node: SchemaNode): string {
   if (node.enum !== undefined) return node.enum.map((value) => `\`${String(value)}\``).join(", ");
   if (node.anyOf !== undefined) return node.anyOf.map(typeName).join(" or ");
   if (node.type === "array") return `list of ${node.items === undefined ? "values" : typeName(node.items)}`;
+  const [member] = Object.values(node.properties ?? {});
+  if (isMap(node) && member !== undefined) return `map of ${typeName(member)}`;
   if (node.type === "object") return "section";
   const name =
     { integer: "whole number", string: "text", boolean: "true or false" }[node.type ?? ""] ?? node.type ?? "";
@@ -126,13 +151,16 @@ function modelsPage(schema: SchemaNode): string {
   const usd = (nano: number) => String(nano / 1_000_000_000);
   return page([
     "# Model registry",
-    "`MODEL_REGISTRY_PATH` names a YAML or JSON file with one map `models:`, key → record. It is merged over the shipped `defaults/models.yaml`. A record with a known key changes only the fields that it names; a new key needs a complete record. Routing chooses the first enabled model of a role; the models of your own file come first. To take a shipped model out of service, set `enabled: false`.",
+    "`MODEL_REGISTRY_PATH` names a YAML or JSON file with one map `models:`, key → record. It is merged over the shipped `defaults/models.yaml`. A record with a known key changes only the fields that it names; a new key needs a complete record. Routing chooses the first enabled model of a role, your own file's first. `enabled: false` takes a model out of service.",
     "At least one enabled `worker` and one enabled `senior` are needed. A `scout` must be free, and no other model may be. Prices bound the cost of a request, so the gateway does not start with a model that is neither free nor priced.",
     "## Fields of a record",
     table(
       ["key", "type", "default", "meaning"],
-      keyRows("", record).map(([key = "", ...rest]) => [key.replace("`.", "`"), ...rest]),
+      keyRows("", record)
+        .filter(([key = ""]) => !/\[\]\.(?:input|cached_input|cache_write|output|request)`$/.test(key))
+        .map(([key = "", ...rest]) => [key.replace("`.", "`"), ...rest]),
     ),
+    "A tier or a window names any of the prices. Its `input` is the price of cached tokens too where the record names no `cached_input`.",
     "## Shipped models",
     table(
       ["key", "role", "upstream id", "input", "cached input", "output", "context", "longest answer"],
@@ -154,7 +182,8 @@ function modelsPage(schema: SchemaNode): string {
 function commandLinePage(): string {
   return page([
     "# Command line",
-    "`smart-gateway COMMAND --help` prints the same text. Commands read the same environment variables and files as the gateway ([settings.md](settings.md)), so run them in the gateway's environment. `--json` prints one JSON value on standard output, and nothing else. The exit code is 0 on success, 1 when the command failed or found a problem, and 2 for wrong usage and for invalid settings or files.",
+    "Commands read the same environment variables and files as the gateway ([settings](settings.md)), so run them in the gateway's environment. The exit code is 0 on success, 1 when the command failed or found a problem, and 2 for wrong usage and for invalid settings or files.",
+    "Every command also takes `--help`; `--json`, which prints one JSON value and nothing else; and `--env-file FILE`, which reads settings as `NAME=value` lines, each value literally, beneath the environment. `<values>` are separated by commas; `none` is an empty field.",
     ...program.commands.flatMap((command) => commandSections(command, "")),
   ]);
 }
@@ -173,7 +202,19 @@ function commandSections(command: Command, parent: string): string[] {
     help += text;
   };
   command.configureOutput({ writeOut, getOutHelpWidth: () => 110 }).outputHelp();
-  return [`${parent === "" ? "##" : "###"} ${name}`, `\`\`\`\n${help.trimEnd()}\n\`\`\``];
+  // What every command has, and what the heading says, is left out; filters that say no more than their name share a line.
+  const filters = [...help.matchAll(/^ {2}(--[\w-]+) <values> +only requests with this .*\n/gm)];
+  const filterLine = filters.length === 0 ? "" : `  ${filters.map(([, option]) => option).join(" ")} <values>\n`;
+  const own = help
+    .replace(filters[0]?.[0] ?? "", filterLine)
+    .replaceAll(
+      /^ {2}(?:--json {2,}print JSON|--env-file <file>|-h, --help|.*<values> +only requests with this ).*\n/gm,
+      "",
+    )
+    .replace(/Options:\n\n/, "")
+    .replace(/^Usage: smart-gateway (?:.* \[options\]\n\n)?/, "")
+    .replace(" [options]", "");
+  return [`${parent === "" ? "##" : "###"} ${name}`, `\`\`\`\n${own.trimEnd()}\n\`\`\``];
 }
 
 function settingsPage(): string {
@@ -215,12 +256,12 @@ const furtherVariables = [
 function logPage(): string {
   const rows = logEvents
     .toSorted((a, b) => (a.event < b.event ? -1 : 1))
-    .map(({ event, level, meaning }) => [`\`${event}\``, level, meaning]);
+    .map(({ event, level, meaning }) => `* \`${event}\` (${level}): ${meaning}`);
   return page([
     "# Log",
-    "One event per line, on standard output: `level`, `node` (`NODE_ID`), `event`, `time` in UTC, and the event's own fields, which are flat. `LOG_LEVEL` is the lowest level that is written, `LOG_FORMAT` the form. No field has text of a prompt or an answer, a token or a key. Money in fields that end in `_nano_usd` is in nano-US-dollars (1 USD is 1,000,000,000).",
-    table(["event", "level", "meaning"], rows),
-    "Where whoever reads the output is too slow, lines are left out, and `log_lines_dropped` (warn) says how many: `lines`.",
+    "One event per line, on standard output: `level`, `node` (`NODE_ID`), `event`, `time` in UTC, and the event's own fields, which are flat. `LOG_LEVEL` is the lowest level that is written, `LOG_FORMAT` the form. No field has text of a prompt or an answer, a token or a key. Fields that end in `_nano_usd` are nano-US-dollars.",
+    rows.join("\n"),
+    "If the reader of the output is too slow, lines are dropped, and `log_lines_dropped` (warn) says how many.",
   ]);
 }
 
@@ -277,55 +318,70 @@ function errorsPage(): string {
 }
 
 function metricsPage(): string {
-  const rows = createMetrics()
+  const catalog = createMetrics()
     .catalog()
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, type, aggregator, labelNames, help }) => [
-      `\`${name}\``,
-      type,
-      aggregator,
-      labelNames.map((label) => `\`${label}\``).join(", "),
-      help,
-    ]);
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  // Of counters and histograms the sum is the only sensible rule, so only gauges have a column for it.
+  const rowsOf = (type: string) =>
+    catalog
+      .filter((metric) => metric.type === type)
+      .map(({ name, aggregator, labelNames, help }) => [
+        [`\`${name}\``, ...labelNames.map((label) => `\`${label}\``)].join(" "),
+        ...(type === "gauge" ? [aggregator] : []),
+        help,
+      ]);
   return page([
     "# Metrics",
-    "`GET /metrics` answers in the Prometheus text format, without authentication. Names end in their unit. The values of labels are fixed in the code or come from the operator's files, never from a caller's request. A part that is not in use has no samples.",
-    "With `WORKERS` above 1 every worker answers for the whole gateway. The column *workers* says how the samples of the workers are combined: their sum, the largest (`max`) or the smallest (`min`). The counters of a worker that has ended are kept, except for its last seconds, so they never decrease while the gateway runs. Of a worker that does not answer within a second, the last samples count.",
-    table(["name", "type", "workers", "labels", "meaning"], rows),
+    "`GET /metrics` answers in the Prometheus text format, without authentication. Names end in their unit; a name's labels stand behind it. The values of labels are fixed in the code or come from the operator's files, never from a caller. A part that is not in use has no samples.",
+    "With `WORKERS` above 1 every worker answers for the whole gateway: counters and histograms are summed, gauges as the column *workers* says. The counters of a worker that has ended are kept, except for its last seconds, so they never decrease while the gateway runs. Of a worker that does not answer within a second, the last samples count.",
+    "## Gauges",
+    table(["name", "workers", "meaning"], rowsOf("gauge")),
+    "## Counters",
+    table(["name", "meaning"], rowsOf("counter")),
+    "## Histograms",
+    table(["name", "meaning"], rowsOf("histogram")),
   ]);
 }
 
 function dashboardApiPage(): string {
   // What endpoints take and are for stands beside their functions, none of which is called here.
-  const endpoints = Object.entries(dashboardEndpoints({} as OperatorSources)).flatMap(([name, { about, ...taken }]) => {
+  const endpoints = Object.entries(dashboardEndpoints({} as OperatorSources)).map(([name, { about, query, body }]) => {
     const [method, path] = name.split(" ");
-    const schemas = Object.entries({ query: taken.query, body: taken.body });
-    const rows = schemas.flatMap(([part, schema]) =>
-      schema === undefined ? [] : fieldRows(jsonSchemaOf(schema, "")).map((row) => [part, ...row]),
-    );
-    const fields = rows.length === 0 ? [] : [table(["in", "field", "type", "meaning"], rows)];
-    return [`### ${method} /dashboard/api/${path}`, about, ...fields];
+    const [taken] = [method === "GET" ? query : body].filter((schema) => schema !== undefined);
+    return { name: `${method} /dashboard/api/${path}`, about, rows: taken && fieldRows(jsonSchemaOf(taken, "")) };
   });
+  // The list of decisions has every filter: what others take in the same form is only named there.
+  const list = "GET /dashboard/api/decisions";
+  const known = endpoints.find(({ name }) => name === list)?.rows?.map((row) => row.join(": ")) ?? [];
+  const fieldsOf = (name: string, rows: string[][] = []) => {
+    const same = name === list ? [] : rows.filter((row) => known.includes(row.join(": ")));
+    const named = same.length === known.length ? "The fields of" : `${same.map(([field]) => field).join(" ")}: as in`;
+    const lines = rows.filter((row) => !same.includes(row)).map((row) => row.join(": "));
+    return [...(same.length === 0 ? [] : [`${named} the list of decisions.`]), ...lines].map((line) => `* ${line}`);
+  };
   return page([
     "# The dashboard's API",
     "This API gives the contents of the dashboard at `/dashboard` as JSON. Without `DASHBOARD_TOKEN` it answers callers from the gateway's own machine; with it, every caller that sends `Authorization: Bearer <DASHBOARD_TOKEN>` or has signed in at `/dashboard/login` ([decision 0145](../decisions/0145-web-pages-may-not-call-a-gateway-on-loopback.md)). Writes without a bearer need the header `X-Smart-Gateway-CSRF: 1`.",
-    'In answers, times are milliseconds since the Unix epoch and end in `_ms`, as durations do; money is whole nano-US-dollars (1 USD is 1,000,000,000). A number with a `filter` is the sum of the list that `GET decisions` gives with this filter. `{…}` in a path is one URL-encoded segment. Errors are `{"detail": "…"}`. A range begins at a full UTC hour and ends with the current hour; `from_ms` and `to_ms` name any other range. Server-sent events have an `event:` of their `kind`. The types of the answers stand in `src/dashboard/endpoints/`.',
+    'A GET takes its fields in the query, a POST in a JSON body. Times are milliseconds since the Unix epoch and end in `_ms`, as durations do; money is whole nano-US-dollars. A number with a `filter` is the sum of the list that `GET decisions` gives with this filter. `{…}` in a path is one URL-encoded segment. Errors are `{"detail": "…"}`. A range begins at a full UTC hour and ends with the current hour; `from_ms` and `to_ms` name any other range. Server-sent events have an `event:` of their `kind`. The types of the answers stand in `src/dashboard/endpoints/`.',
     "## Endpoints",
-    ...endpoints,
+    ...endpoints.flatMap(({ name, about, rows }) => [
+      `### ${name}`,
+      [about, "", ...fieldsOf(name, rows)].join("\n").trimEnd(),
+    ]),
     "## DecisionRecord",
-    "What is recorded of each request, for `GET decisions/{id}`, `GET /v1/route/decisions/{id}` and the command line.",
-    table(["field", "type", "meaning"], fieldRows(jsonSchemaOf(DecisionRecord, ""))),
+    "What is recorded of each request, for `GET decisions/{id}`, `GET /v1/route/decisions/{id}` and the command line. What is not known is null.",
+    table(["field", "meaning"], fieldRows(jsonSchemaOf(DecisionRecord, ""))),
   ]);
 }
 
-/** Fields of the same type about which there is no more to say stand in one row. */
+/** A field and its words or its meaning, or else its type; fields of one type about which there is no more to say together. */
 function fieldRows(node: SchemaNode, path = ""): string[][] {
   const rows: string[][] = [];
   for (const [key, child] of Object.entries(node.properties ?? {})) {
     const name = `\`${path}${key}\``;
     const object = [child, child.items, ...(child.anyOf ?? [])].find((part) => part?.properties !== undefined);
     if (object !== undefined && path === "") {
-      if (child.description !== undefined) rows.push([name, "object", child.description]);
+      if (child.description !== undefined) rows.push([name, child.description]);
       rows.push(...fieldRows(object, `${key}${child.items === undefined ? "" : "[]"}.`));
       continue;
     }
@@ -334,9 +390,15 @@ function fieldRows(node: SchemaNode, path = ""): string[][] {
       .replace("string", "text")
       .replace(",null", " or null")
       .replace(/, ≥ -\d+/, "");
-    const same = rows.find(([, known, meaning]) => known === type && meaning === "");
+    const same = rows.find(([, value]) => value === type);
     if (child.description === undefined && same !== undefined) same[0] += ` ${name}`;
-    else rows.push([name, type, child.description ?? ""]);
+    else
+      rows.push([
+        name,
+        [type.includes("`") || child.description === undefined ? type : "", child.description]
+          .filter(Boolean)
+          .join(". "),
+      ]);
   }
   return rows;
 }

@@ -2,7 +2,7 @@ import { errorOf } from "#domain/errors.ts";
 import { tokenCheck } from "./access/auth.ts";
 import { keyRateCheck } from "./access/key-rates.ts";
 import { originCheck } from "./access/origin-check.ts";
-import { PieceCache } from "./chat-body/piece-cache.ts";
+import { MessageCache } from "./chat-body/message-cache.ts";
 import {
   type Answer,
   type Check,
@@ -56,7 +56,7 @@ export function startServer(options: ServerOptions) {
     connection,
     startedMs: ports.clock.monotonic(),
     streams: new OpenRequests(),
-    pieces: new PieceCache(() => ports.config().policy.privacy.scan_memory_bytes),
+    messageCache: new MessageCache(() => ports.config().policy.privacy.scan_memory_bytes),
     load: new LoadSampler(ports.clock, settings.workers),
     isDraining: false,
   };
@@ -87,7 +87,7 @@ export function startServer(options: ServerOptions) {
   return {
     url: server.url.origin,
     streams: state.streams,
-    pieces: state.pieces,
+    messageCache: state.messageCache,
     load: state.load,
     /** The health report of this process alone. */
     health: () => healthReport(options, state.startedMs),
@@ -115,7 +115,7 @@ interface ServerState {
   readonly startedMs: number;
   readonly streams: OpenRequests;
   /** What is known of messages of earlier requests. */
-  readonly pieces: PieceCache;
+  readonly messageCache: MessageCache;
   readonly load: LoadSampler;
   isDraining: boolean;
 }

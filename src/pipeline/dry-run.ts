@@ -58,7 +58,7 @@ export function dryRun(received: ChatRequest, options: DryRunOptions): DryRun | 
   // Whoever stated them has validated them.
   const taskFields = { ...request.routing.taskFields, ...statedFields } as ChatRequest["routing"]["taskFields"];
   const said = { ...request, routing: { ...request.routing, taskFields } };
-  const memory = inMemoryTaskMemory(() => policy.tasks);
+  const memory = inMemoryTaskMemory();
   const assessment = assess(said, redacted.body, memory, { now: nowMs, policy, redactions });
   const task = {
     ...assessment.task,

@@ -35,8 +35,9 @@ export interface AllowedRequest {
 }
 
 export function fieldRulesOf({ upstream }: Pick<Policy, "upstream">): FieldRules {
+  const refuse = Object.fromEntries(Object.keys(restrictedFields).map((name) => [name, "refuse" as const]));
   const byName = new Map(
-    Object.entries(upstream.fields).map(([name, rule]): [string, FieldRule] => {
+    Object.entries({ ...refuse, ...upstream.fields }).map(([name, rule]): [string, FieldRule] => {
       const { action, fee_usd, price_factor } =
         typeof rule === "string" ? { action: rule, fee_usd: 0, price_factor: 1 } : rule;
       const field = (Object.hasOwn(restrictedFields, name) ? restrictedFields[name] : undefined) ?? customField;

@@ -3,7 +3,7 @@ import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
 import { errorOf } from "#domain/errors.ts";
 import { parseUsd } from "#domain/money/money.ts";
 import type { HoldEnding } from "#ledger/admin/close-hold.ts";
-import { listBudgets, setCap, spendingPace, todayIn } from "#operator/budgets.ts";
+import { capsInForce, listBudgets, setCap, spendingPace, todayIn } from "#operator/budgets.ts";
 import { closeHolds, listHolds } from "#operator/holds.ts";
 import { invalidInput } from "#operator/problem.ts";
 import { counted, namedRange, RangeQuery, timeRange } from "#operator/query.ts";
@@ -26,7 +26,7 @@ export function budgetEndpoints(sources: OperatorSources) {
       async answer({ query }) {
         const nowMs = clock.now();
         const { caps } = sources.config();
-        const budgets = await listBudgets(stores, caps, maxAccounts);
+        const budgets = await listBudgets(stores, capsInForce(sources), maxAccounts);
         const pace = await spendingPace(records, todayIn(budgets), nowMs);
         const { goals } = budgets;
         return {

@@ -2,8 +2,8 @@ import type { ChatRequest } from "#domain/chat.ts";
 import { errorOf } from "#domain/errors.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import { AnswerHeaders } from "#http/answer-headers.ts";
+import type { MessageCache } from "#http/chat-body/message-cache.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
-import type { PieceCache } from "#http/chat-body/piece-cache.ts";
 import type { Answer, Handler } from "#http/endpoint.ts";
 import type { HttpError } from "#http/errors.ts";
 import type { OpenRequest, OpenRequests } from "#http/limits/open-requests.ts";
@@ -20,7 +20,7 @@ import { endsOfTicks } from "#platform/event-loop.ts";
 interface ChatEndpoint extends Pick<ServerOptions, "ports" | "settings" | "records" | "traces"> {
   readonly connection: ServerConnection;
   /** What is known of messages of earlier requests. */
-  readonly pieces: PieceCache;
+  readonly messageCache: MessageCache;
   readonly streams: OpenRequests;
 }
 
@@ -32,7 +32,7 @@ const endOfTick = endsOfTicks();
 
 /** `POST /v1/chat/completions`, after path, method and authorization have been checked. */
 export function chatEndpoint(endpoint: ChatEndpoint): Handler {
-  const { settings, connection, ports, pieces, streams } = endpoint;
+  const { settings, connection, ports, messageCache, streams } = endpoint;
   return async (request, { requestId, headers: common, key }) => {
     const { headers } = request;
     const body = await readBytes(request, settings.maxRequestBytes, connection.bodies);
@@ -47,7 +47,7 @@ export function chatEndpoint(endpoint: ChatEndpoint): Handler {
         headers,
         requestId,
         receivedAtMs: ports.clock.now(),
-        cache: pieces,
+        cache: messageCache,
         key,
       });
       if (parsed.kind === "refused") {
