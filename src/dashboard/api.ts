@@ -86,9 +86,9 @@ export function apiRouter(
 
   const readBody = async (request: Request): Promise<unknown> => {
     const body = await readJson(request, maxBodyBytes, connection.bodies);
-    if (body.kind === "ok") return body.value;
+    if ("value" in body) return body.value;
     const detail = `The body is larger than ${maxBodyBytes} bytes.`;
-    throw new Refusal(body.error.status === 413 ? { ...body.error, detail } : body.error);
+    throw new Refusal(body.status === 413 ? { ...body, detail } : body);
   };
 
   const openStream = (endpoint: AnyEndpoint, call: Call, request: Request, common: Record<string, string>) => {

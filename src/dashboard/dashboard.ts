@@ -37,11 +37,11 @@ export function dashboardHandler(
     return new Response(html, { status, headers });
   };
   const login = async (request: Request, address: string, common: Headers): Promise<Response> => {
-    const body = await readText(request, maxLoginBytes, connection.bodies);
-    if (body.kind === "refused") {
-      return form("The form is too large, or did not arrive whole.", "/dashboard", common, body.error.status);
+    const text = await readText(request, maxLoginBytes, connection.bodies);
+    if (typeof text !== "string") {
+      return form("The form is too large, or did not arrive whole.", "/dashboard", common, text.status);
     }
-    const fields = new URLSearchParams(body.text);
+    const fields = new URLSearchParams(text);
     const next = nextPath(fields.get("next"));
     try {
       const name = operatorName(fields.get("name") ?? "");

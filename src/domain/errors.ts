@@ -1,6 +1,8 @@
 /** By status and name; beside a sentence stands what only the reference adds to it. */
 type ErrorTable = Readonly<Record<number, Readonly<Record<string, string | readonly [string, string]>>>>;
 
+const elsewhere = "In other requests than chat 422.";
+
 /**
  * Every error that a caller can be answered with, by status. The name is its code (`error.code`, and `error_class` of
  * records), which does not change, and behind a dot which of the code's sentences it is. The sentence says what is wrong and what to do;
@@ -9,13 +11,13 @@ type ErrorTable = Readonly<Record<number, Readonly<Record<string, string | reado
  */
 const errors = {
   400: {
-    "invalid_request.content_type": "Content-Type must be application/json.",
+    "invalid_request.content_type": ["Content-Type must be application/json.", elsewhere],
     "invalid_request.compressed":
       "The body is compressed (Content-Encoding), which is not supported. Send it as it is.",
     "invalid_request.not_whole": "The request body did not arrive whole.",
-    "invalid_request.not_json": "The body is not valid JSON{why}.",
+    "invalid_request.not_json": ["The body is not valid JSON{why}.", elsewhere],
     "invalid_request.too_deep": "The body nests deeper than {levels} levels.",
-    "invalid_request.no_object": "The body must be a JSON object{of}.",
+    "invalid_request.no_object": ["The body must be a JSON object{of}.", elsewhere],
     "invalid_request.content":
       "{param} is not a text part: only text content is supported (no images, audio or files).",
   },

@@ -36,7 +36,7 @@ export function chatEndpoint(endpoint: ChatEndpoint): Handler {
   return async (request, { requestId, headers: common, key }) => {
     const { headers } = request;
     const body = await readBytes(request, settings.maxRequestBytes, connection.bodies);
-    if (body.kind === "refused") return body.error;
+    if ("status" in body) return body;
     try {
       // Requests of one tick go through the pipeline together, which is faster; a single one does not wait.
       if (streams.count > 0) await endOfTick();

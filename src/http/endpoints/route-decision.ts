@@ -3,7 +3,7 @@ import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
 import { parseDecisionRequest } from "#http/request/decision-request.ts";
 import { isJsonContentType } from "#http/request/headers.ts";
-import { readBytes } from "#http/request/read-body.ts";
+import { readBytes, unprocessable } from "#http/request/read-body.ts";
 import type { ServerOptions } from "#http/server-options.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { takeSnapshot } from "#pipeline/take-snapshot.ts";
@@ -13,9 +13,9 @@ export function routeDecisionEndpoint({ ports, settings, onDryRun }: ServerOptio
   const { maxRequestBytes, maxRequestValues } = settings;
   return async (request, { headers: common }) => {
     const body = await readBytes(request, maxRequestBytes, bodies);
-    if (body.kind === "refused") return body.error;
+    if ("status" in body) return body;
     try {
-      if (!isJsonContentType(request.headers)) return { ...errorOf("invalid_request.content_type"), status: 422 };
+      if (!isJsonContentType(request.headers)) return unprocessable(errorOf("invalid_request.content_type"));
       const configuration = ports.config();
       const { privacy } = configuration;
       const parsed = await parseDecisionRequest(body.bytes, maxRequestValues, privacy);

@@ -5,7 +5,7 @@ import { outcomes } from "#domain/routing.ts";
 import type { Handler } from "#http/endpoint.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
 import { bodyError } from "#http/request/body-problems.ts";
-import { readJson } from "#http/request/read-body.ts";
+import { readJson, unprocessable } from "#http/request/read-body.ts";
 import type { ServerOptions } from "#http/server-options.ts";
 
 /** The body of `POST /v1/route/outcome`. Unknown keys are ignored, `null` counts as an absent score. */
@@ -26,11 +26,10 @@ const maxOutcomeBytes = 16_384;
 export function routeOutcomeEndpoint({ records }: Pick<ServerOptions, "records">, bodies: BodiesInFlight): Handler {
   return async (request, { headers: common }) => {
     const body = await readJson(request, maxOutcomeBytes, bodies);
-    if (body.kind === "refused") return body.error;
+    if ("status" in body) return body;
     const given = body.value;
-    if (!isObject(given)) {
-      return { ...errorOf("invalid_request.no_object", { of: " with `decision_id` and `outcome`" }), status: 422 };
-    }
+    if (!isObject(given))
+      return unprocessable(errorOf("invalid_request.no_object", { of: " with `decision_id` and `outcome`" }));
     const parsed = OutcomeReport.safeParse(given);
     if (!parsed.success) return bodyError(parsed.error, given);
     const { decision_id: decisionId, outcome, score = null } = parsed.data;

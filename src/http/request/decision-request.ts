@@ -7,6 +7,7 @@ import { asksForHighReasoning } from "#pipeline/assess/conversation/user-message
 import type { RequestSize } from "#pipeline/request-size.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
 import { bodyError } from "./body-problems.ts";
+import { unprocessable } from "./read-body.ts";
 
 export interface ParsedDecisionRequest {
   readonly task: RoutingTask;
@@ -26,13 +27,11 @@ export async function parseDecisionRequest(
   privacy: Pick<PrivacyEngine, "redactLargeBody">,
 ): Promise<ParsedDecisionRequest | CallerError> {
   const json = receiveJson(bytes, maxValues, undefined);
-  if ("status" in json) return { ...json, status: json.status === 413 ? 413 : 422 };
+  if ("status" in json) return json.status === 400 ? unprocessable(json) : json;
   const body = json.value;
   if (json.isInfinite) return errorOf("invalid_request.number", { param: "The body" });
-  if (!isObject(body)) {
-    const of = " with `task` and, if there is one, `runtime`";
-    return { ...errorOf("invalid_request.no_object", { of }), status: 422 };
-  }
+  if (!isObject(body))
+    return unprocessable(errorOf("invalid_request.no_object", { of: " with `task` and, if there is one, `runtime`" }));
   const given = withoutNulls({ task: withoutNulls(body["task"]), runtime: withoutNulls(body["runtime"]) });
   const parsed = DecisionRequest.safeParse(given);
   if (!parsed.success) return bodyError(parsed.error, given);
