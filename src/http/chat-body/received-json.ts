@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { type ByteRange, type ChatMessage, isObject, type JsonObject, type ReceivedBody } from "#domain/chat.ts";
+import { errorOf } from "#domain/errors.ts";
 import { attachMemos, lazyMessage } from "#domain/message-memo.ts";
 import { keepRawNumbers } from "#domain/raw-json.ts";
 import { type JsonProblem, maxJsonDepth } from "#platform/json/json-scan.ts";
@@ -34,12 +35,9 @@ export function receiveJson(
 }
 
 function problemOfJson(problem: JsonProblem, bytes: Uint8Array, maxValues: number): Problem {
-  if (problem === "too_deep") return refused(400, undefined, `The body nests deeper than ${maxJsonDepth} levels.`);
-  if (problem === "not_json") {
-    return refused(400, undefined, `The body is not valid JSON${isUtf8(bytes) ? "" : ": it is not UTF-8"}.`);
-  }
-  const what = `${maxValues} JSON values: objects, arrays, texts and numbers`;
-  return refused(413, undefined, `The body holds more than ${what}.`);
+  if (problem === "too_deep") return refused(errorOf("invalid_request.too_deep", { levels: maxJsonDepth }));
+  if (problem === "too_many_values") return refused(errorOf("invalid_request.too_many_values", { values: maxValues }));
+  return refused(errorOf("invalid_request.not_json", { why: isUtf8(bytes) ? "" : ": it is not UTF-8" }));
 }
 
 /** Members of a body whose numbers are read, and written as they are understood. */
