@@ -1,4 +1,3 @@
-import { AT_SIGN, classes, isDigit } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 
@@ -30,11 +29,14 @@ const rules: readonly PersonalDataRule[] = [
   { id: "ip_address", pattern: /(?<![\w.-])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w-]|\.\d)|(?<![\w:.])(?:[0-9A-Fa-f]{1,4}:){2,7}(?::?[0-9A-Fa-f]{1,4}){1,6}(?![\w:.])/g, isValid: (found) => !/^(?:127\.|0\.0\.0\.0|255\.255|10\.0\.0\.0$)/.test(found) && (found.includes(".") || ipv6(found)), docs: "https://www.rfc-editor.org/rfc/rfc4291" },
 ];
 
+/** All personal data holds one. */
+const holdsDigitOrAt = /[0-9@]/;
+
 /** Finds personal data. Slower than the search for credentials, and only done where the policy asks for it. */
 export function personalDataRules(disabled: ReadonlySet<string>): (normalized: NormalizedText, found: Span[]) => void {
   const active = rules.filter(({ id }) => !disabled.has(id));
   return (normalized, found) => {
-    if (!mayHoldPersonalData(normalized)) return;
+    if (!holdsDigitOrAt.test(normalized.text)) return;
     for (const { id, pattern, isValid } of active) {
       pattern.lastIndex = 0;
       for (let match = pattern.exec(normalized.text); match !== null; match = pattern.exec(normalized.text)) {
@@ -43,15 +45,6 @@ export function personalDataRules(disabled: ReadonlySet<string>): (normalized: N
       }
     }
   };
-}
-
-/** All personal data holds a digit or an `@`. */
-function mayHoldPersonalData(normalized: NormalizedText): boolean {
-  for (let i = 0; i < normalized.length; i++) {
-    const c = normalized.bytes[i] ?? 0;
-    if (c === AT_SIGN || ((classes[c] ?? 0) & isDigit) !== 0) return true;
-  }
-  return false;
 }
 
 function paymentCard(found: string): boolean {
@@ -99,26 +92,15 @@ function ipv6(found: string): boolean {
 
 /** The check digit of payment cards and the like (ISO/IEC 7812-1): digits only. */
 function luhn(digits: string): boolean {
-  let sum = 0;
-  for (let i = 0; i < digits.length; i++) {
-    let digit = digits.charCodeAt(digits.length - 1 - i) - 0x30;
-    if (i % 2 === 1) {
-      digit *= 2;
-      if (digit > 9) digit -= 9;
-    }
-    sum += digit;
-  }
-  return digits.length > 0 && sum % 10 === 0;
+  const sum = [...digits].reverse().reduce((total, digit, at) => {
+    const value = Number(digit) * (1 + (at % 2));
+    return total + (value > 9 ? value - 9 : value);
+  }, 0);
+  return sum % 10 === 0;
 }
 
-/** The check of an IBAN (ISO 13616): remainder 1 by 97 once the first four characters are moved to the end. */
+/** The check of an IBAN (ISO 13616): remainder 1 by 97 once the first four characters are moved to the end, letters as 10 to 35. */
 function iban(compact: string): boolean {
   const moved = compact.slice(4) + compact.slice(0, 4);
-  let remainder = 0;
-  for (let i = 0; i < moved.length; i++) {
-    const c = moved.charCodeAt(i);
-    const value = c <= 0x39 ? c - 0x30 : (c | 0x20) - 0x57;
-    remainder = (remainder * (value > 9 ? 100 : 10) + value) % 97;
-  }
-  return remainder === 1;
+  return BigInt(moved.replace(/[A-Z]/g, (letter) => String(Number.parseInt(letter, 36)))) % 97n === 1n;
 }
