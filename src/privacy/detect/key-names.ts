@@ -75,7 +75,7 @@ function parseKeyName(name: string): KeyName {
       last !== undefined &&
       ((rule.rule !== "credential" && notSecretBefore.has(last)) || passwordNotBefore.has(last))
     ) {
-      // What signs the tokens of a form is secret, the tokens are not; an account has a primary key, and so has a table.
+      // What signs a form's tokens is secret, the tokens are not; an account has a primary key, and so has a table.
       if ((last === "csrf" || last === "xsrf") && rule.rule === "secret") return rule;
       return last === "primary" || last === "secondary" ? { kind: "weak", rule: rule.rule } : none;
     }

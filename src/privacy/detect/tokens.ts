@@ -35,7 +35,7 @@ interface Candidate {
   readonly joinsWords: boolean;
 }
 
-/** By the first two characters, 7 bits each: what may begin there, the longest start first, so that `sk-ant-` is tried before `sk-`. */
+/** By the first two characters, 7 bits each: what may begin there, the longest start first (`sk-ant-` before `sk-`). */
 const buckets: (Candidate[] | undefined)[] = new Array(16_384).fill(undefined);
 /** By pair: 0 where nothing begins, 2 where something does that is looked for in the middle of a word too. */
 const prefixes = new Uint8Array(16_384);
@@ -143,7 +143,7 @@ export class TokenReader {
   }
 
   /**
-   * Vendors change the shape of what follows a prefix that is theirs alone. Where it is long and drawn, it counts all the same.
+   * Vendors change the shape of what follows a prefix that is theirs alone: long and drawn, it counts all the same.
    * @returns its end, or -1
    */
   #unknownShapeEnd(at: number, start: string): number {
@@ -157,8 +157,8 @@ export class TokenReader {
   }
 
   /**
-   * Where the characters of a token that stand at a place end: no suffix of a token may stay behind, whatever its documented length. A
-   * text of nothing but prefixes of tokens holds one every few characters: what was read for one is not read again for the next.
+   * Where the characters of a token end: no suffix may stay behind, whatever its documented length. What was read for
+   * one prefix is not read again for the next.
    * @param base64 whether `+`, `/` and `=` belong to it
    */
   #tokenEnd(from: number, base64: boolean): number {
@@ -174,8 +174,8 @@ export class TokenReader {
   }
 
   /**
-   * `+` or `/` before a place, and a character of base64 before that; the `+` of an added line stands alone. Addresses hold tokens
-   * behind a `/` too: a prefix that says something needs more of what stands before it to be data.
+   * `+` or `/` before a place, and a character of base64 before that; the `+` of an added line stands alone. Addresses
+   * hold tokens behind a `/` too: a longer prefix needs more of what stands before it to be data.
    */
   #isInsideBase64(at: number, end: number, short: boolean): boolean {
     const { bytes, text } = this.#normalized;
@@ -227,8 +227,8 @@ function isDiffRemoval(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * Whether what has the shape of a rule is a token. A vendor's own shape is one, also where somebody made it up; only where other texts
- * have the same shape must it look random.
+ * Whether what has the shape of a rule is a token. A vendor's own shape is one, also where somebody made it up; it must
+ * look random only where other texts have the same shape.
  */
 function isToken({ rule, start, joinsWords, distinctive }: Candidate, token: string): boolean {
   const body = token.slice(start.length, maxJudgedLength);
@@ -239,7 +239,7 @@ function isToken({ rule, start, joinsWords, distinctive }: Candidate, token: str
     return !joinsWords || !isWordsOnly(shape) || (distinctive && !/[_.-]/.test(body)) || noWord.test(body);
   // Drawn from more than sixteen characters, 24 of them never are digits of hex alone.
   if (body.length >= 24 && hexDigits.test(body) && !rule.body.includes("a-f")) return false;
-  // 48 drawn characters nearly always hold a digit; behind a prefix that nothing else has, the rare ones without count too.
+  // 48 drawn characters nearly always hold a digit; behind a prefix that nothing else has, those without count too.
   if (body.length >= 48 && shape.digits === 0 && start.length < distinctiveLength) return false;
   return isRandom(shape) && !isIdentifierShaped(body, shape);
 }
