@@ -87,15 +87,15 @@ if (prompts !== undefined) {
     comparison("the score", ({ score }) => score),
     comparison("left out", ({ leftOut }) => leftOut),
     "",
-    "Guarded asks, by written set: missed, sent to flash; ordinary ones taken for guarded, sent to pro.",
+    "High-risk asks, by written set: missed, sent to flash; ordinary ones taken for high-risk, sent to pro.",
     "",
     ...judged.map(
-      ({ name, guarded, missed, ordinary, falseAlarms }) =>
-        `* ${name}: ${percent(missed)} of ${guarded}; ${percent(falseAlarms)} of ${ordinary}`,
+      ({ name, highRisk, missed, ordinary, falseAlarms }) =>
+        `* ${name}: ${percent(missed)} of ${highRisk}; ${percent(falseAlarms)} of ${ordinary}`,
     ),
-    `* public prompts: ${percent(falseAlarms.found / falseAlarms.of, 2)} of ${falseAlarms.of} taken for guarded`,
+    `* public prompts: ${percent(falseAlarms.found / falseAlarms.of, 2)} of ${falseAlarms.of} taken for high-risk`,
     "",
-    `Kind right: ${percent(kinds.right / kinds.of)} of ${kinds.of} labelled prompts; guarded kinds in twelve languages: ${percent(languages)}.`,
+    `Kind right: ${percent(kinds.right / kinds.of)} of ${kinds.of} labelled prompts; high-risk kinds in twelve languages: ${percent(languages)}.`,
     "",
   );
 }

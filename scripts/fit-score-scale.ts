@@ -12,7 +12,7 @@ import { pointsOf } from "../src/pipeline/decide/rules/score.ts";
 /** Sources whose licence requires derived work to be shared alike. They are left out, although quantiles are hardly derived work. */
 const leftOut = new Set(["llmrouter-arc-challenge", "llmrouter-natural-qa"]);
 /** Kinds that hard rules decide. */
-const guarded = new Set(["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATION"]);
+const highRisk = new Set(["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATION"]);
 
 const data = routingDev();
 if (data === undefined) throw new Error("no routing development data at ../shared/routing-dev");
@@ -20,7 +20,7 @@ if (data === undefined) throw new Error("no routing development data at ../share
 const asks: { readonly points: number; readonly weight: number }[] = [];
 for (const [source, rows] of data) {
   if (leftOut.has(source)) continue;
-  const scored = rows.map((row) => assessedPrompt(row)).filter(({ task }) => !guarded.has(task.kind));
+  const scored = rows.map((row) => assessedPrompt(row)).filter(({ task }) => !highRisk.has(task.kind));
   // Every source has the same weight, however many asks it has.
   for (const { task, runtime } of scored) {
     asks.push({ points: pointsOf(task, runtime, benchPolicy, []), weight: 1 / scored.length });

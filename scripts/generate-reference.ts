@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import type { Argument, Command } from "commander";
 import { stringify } from "yaml";
 import { dashboardEndpoints } from "#dashboard/api.ts";
+import { restrictedFields } from "#domain/restricted-fields.ts";
 import type { OperatorSources } from "#operator/sources.ts";
 import { keptForms } from "#privacy/detect/kept-values.ts";
 import { commands } from "#privacy/detect/notations.ts";
@@ -62,26 +63,48 @@ function policyFile(schema: SchemaNode): string {
 
 function policyLines(key: string, node: SchemaNode, indent: string): string[] {
   const comment = wrapped(node.description ?? "", 118 - indent.length).map((line) => `${indent}# ${line}`);
-  if (node.properties !== undefined) {
+  if (node.properties !== undefined && !isMap(node)) {
     const lines = Object.entries(node.properties).flatMap(([name, child]) => policyLines(name, child, `${indent}  `));
     return [...comment, `${indent}${key}:`, ...lines];
   }
-  const value = stringify(node.default, { collectionStyle: "flow", flowCollectionPadding: false, lineWidth: 0 }).trim();
-  return [...comment, `${indent}${key}: ${value}`];
+  return [...comment, `${indent}${key}: ${defaultOf(node)}`];
 }
 
 function policyPage(schema: SchemaNode): string {
   const sections = Object.entries(schema.properties ?? {}).filter(([key]) => key !== "$schema");
   return page([
     "# Policy",
-    "`ROUTING_POLICY_PATH` names a YAML or JSON file that is merged over these defaults; a file with one key is a complete policy. A list replaces the whole list. The gateway does not start with unknown keys, wrong types or inconsistent values: it lists all of them and exits with code 2. The file is loaded again when it changes and on SIGHUP. An invalid file is refused completely, and the last valid one stays in force. `/healthz` (`config`) and the metrics `smart_gateway_config_*` say whether the files' contents are in force. Custom privacy rules are checked in a separate process, once for each new pattern, for at most 20 s. If a check cannot be completed, the reload fails and is tried again after a minute. A newer change does not wait for it.",
-    "`smart-gateway policy check FILE` checks a file, `smart-gateway policy show` prints the policy in force, `smart-gateway policy schema` prints the JSON Schema.",
+    "`ROUTING_POLICY_PATH` names a YAML or JSON file that is merged over these defaults; a file with one key is a complete policy. A list replaces the whole list. The gateway does not start with unknown keys, wrong types or inconsistent values: it lists all of them and exits with code 2. The file is loaded again when it changes and on SIGHUP. An invalid file is refused completely, and the last valid one stays in force; `/healthz` (`config`) and the metrics `smart_gateway_config_*` say so. Keys of earlier releases that are gone only give a warning.",
+    "`smart-gateway policy check FILE` checks a file, `policy show` prints the policy in force, `policy schema` the JSON Schema. Times that end in `_ms` are in milliseconds.",
     ...sections.flatMap(([key, node]) => [
       `## ${key}`,
       ...(node.description ? [node.description] : []),
       keyTable(key, node),
     ]),
+    "## Fields that are refused",
+    "Unless `upstream.fields` names them. Values that change nothing go out.",
+    restrictedFieldTable(),
   ]);
+}
+
+/** The fields that do the same in one row. */
+function restrictedFieldTable(): string {
+  const byAbout = Map.groupBy(Object.keys(restrictedFields), (name) => restrictedFields[name]?.about ?? "");
+  const rows = [...byAbout].map(([about, names]) => [names.map((name) => `\`${name}\``).join(", "), about]);
+  return table(["fields", "what they do"], rows);
+}
+
+/** A section whose keys need no words of their own: one key, whose value is a map. */
+function isMap({ properties }: SchemaNode): boolean {
+  const members = Object.values(properties ?? {});
+  return members.length > 0 && members.every(({ description }) => description === undefined);
+}
+
+/** The default of a key, as YAML on one line. */
+function defaultOf(node: SchemaNode): string {
+  const members = Object.entries(node.properties ?? {}).map(([key, child]) => [key, child.default]);
+  const value = isMap(node) ? Object.fromEntries(members) : node.default;
+  return stringify(value, { collectionStyle: "flow", flowCollectionPadding: false, lineWidth: 0 }).trim();
 }
 
 function keyTable(path: string, node: SchemaNode): string {
@@ -91,14 +114,14 @@ function keyTable(path: string, node: SchemaNode): string {
 function keyRows(path: string, node: SchemaNode): string[][] {
   return Object.entries(node.properties ?? {}).flatMap(([key, child]) => {
     const at = `${path}.${key}`;
-    if (child.properties !== undefined) {
+    if (child.properties !== undefined && !isMap(child)) {
       return [[`\`${at}\``, "section", "", child.description ?? ""], ...keyRows(at, child)];
     }
     if (child.type === "array" && child.items?.properties !== undefined) {
       const none = child.default === undefined ? "" : `\`${JSON.stringify(child.default)}\``;
       return [[`\`${at}\``, "list", none, child.description ?? ""], ...keyRows(`${at}[]`, child.items)];
     }
-    const fallback = child.default === undefined ? "" : `\`${JSON.stringify(child.default)}\``;
+    const fallback = child.default === undefined && !isMap(child) ? "" : `\`${defaultOf(child)}\``;
     return [[`\`${at}\``, typeName(child), fallback, child.description ?? ""]];
   });
 }
@@ -107,6 +130,8 @@ function typeName(node: SchemaNode): string {
   if (node.enum !== undefined) return node.enum.map((value) => `\`${String(value)}\``).join(", ");
   if (node.anyOf !== undefined) return node.anyOf.map(typeName).join(" or ");
   if (node.type === "array") return `list of ${node.items === undefined ? "values" : typeName(node.items)}`;
+  const [member] = Object.values(node.properties ?? {});
+  if (isMap(node) && member !== undefined) return `map of ${typeName(member)}`;
   if (node.type === "object") return "section";
   const name =
     { integer: "whole number", string: "text", boolean: "true or false" }[node.type ?? ""] ?? node.type ?? "";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { askWeights, dimensionsOf } from "#pipeline/assess/ask/features.ts";
 import { pointsOf } from "#pipeline/decide/rules/score.ts";
 import { assessedPrompt, benchPolicy, routed, scoreOfAssessed, type Tier } from "./assessed.ts";
-import { guardedKinds, judgedAsks, judgedSets } from "./guarded-asks.ts";
+import { highRiskKinds, judgedAsks, judgedSets } from "./high-risk-asks.ts";
 import { apgr, type Row, routingDev } from "./prompt-data.ts";
 
 /** How well a score selects the prompts for the strong model (APGR), and the two errors at the shipped thresholds. */
@@ -45,7 +45,7 @@ interface Judged {
   readonly score: number;
   readonly tier: Tier;
   readonly kind: string;
-  readonly guarded: boolean;
+  readonly highRisk: boolean;
 }
 
 /** Undefined if the prompts are absent. `other` is the folder of another checkout, whose score is measured too. */
@@ -85,17 +85,17 @@ export async function measurePrompts(other: string | undefined) {
     });
   }
   const labelled = all.filter(({ row }) => row.kind !== undefined);
-  const ordinary = all.filter(({ row }) => !isGuardedKind(row.kind));
+  const ordinary = all.filter(({ row }) => !isHighRiskKind(row.kind));
   return {
     sources,
     kinds: { right: labelled.filter(({ row, kind }) => row.kind === kind).length, of: labelled.length },
-    falseAlarms: { found: ordinary.filter(({ guarded }) => guarded).length, of: ordinary.length },
-    judged: judgedSets().map(({ name, guarded, ordinary }) => ({
+    falseAlarms: { found: ordinary.filter(({ highRisk }) => highRisk).length, of: ordinary.length },
+    judged: judgedSets().map(({ name, highRisk, ordinary }) => ({
       name,
-      guarded: guarded.length,
+      highRisk: highRisk.length,
       ordinary: ordinary.length,
-      missed: share(guarded, (prompt) => !judge({ prompt }).guarded),
-      falseAlarms: share(ordinary, (prompt) => judge({ prompt }).guarded),
+      missed: share(highRisk, (prompt) => !judge({ prompt }).highRisk),
+      falseAlarms: share(ordinary, (prompt) => judge({ prompt }).highRisk),
     })),
     languages: share(
       judgedAsks.filter(({ kind }) => kind !== undefined),
@@ -112,12 +112,12 @@ function judge(row: Pick<Row, "prompt" | "tools">): Judged {
     score: scoreOfAssessed(assessment),
     tier: routed(assessment).tier,
     kind,
-    guarded: isGuardedKind(kind) && (risk_level === "HIGH" || risk_level === "CRITICAL"),
+    highRisk: isHighRiskKind(kind) && (risk_level === "HIGH" || risk_level === "CRITICAL"),
   };
 }
 
-function isGuardedKind(kind: string | undefined): boolean {
-  return guardedKinds.some((each) => each === kind);
+function isHighRiskKind(kind: string | undefined): boolean {
+  return highRiskKinds.some((each) => each === kind);
 }
 
 type Scorer = (row: Pick<Row, "prompt" | "tools">) => number;

@@ -4,6 +4,7 @@ import type { LedgerEvent } from "#ledger/open-ledger.ts";
 import type { LedgerNotice } from "#ledger/rules/operations.ts";
 import { explainedRecord } from "#operator/records.ts";
 import { redactId } from "#pipeline/redact-request.ts";
+import { taskLimits } from "#pipeline/task/task-memory.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import { buildRecord, type PreviousAnswer } from "#records/build-record.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
@@ -36,7 +37,7 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
     openDatabase: () => openLargeStore(settings.databaseUrl, ledger.sharedWrite),
     kind: settings.databaseUrl.startsWith("sqlite:") ? "sqlite" : "postgres",
     rules: () => configuration.policy().records,
-    taskLimits: () => configuration.policy().tasks,
+    taskLimits: () => taskLimits,
     onDrop: (count) => metrics.count("smart_gateway_records_dropped_total", count),
     onStore: (state, problem) =>
       log("records_store_changed", {

@@ -174,10 +174,6 @@ export function openUpstream(address: UpstreamAddress, ledger: GatewayLedger, co
       ...given,
       ...time,
       asksBilling,
-      limits() {
-        const { max_answer_bytes, max_answer_values, max_event_bytes } = configuration.policy().stream;
-        return { maxAnswerBytes: max_answer_bytes, maxValues: max_answer_values, maxEventBytes: max_event_bytes };
-      },
     });
   let client = clientTo(address());
   configuration.onUpstreamKey = (apiKey) => {

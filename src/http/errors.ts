@@ -40,7 +40,7 @@ export function errorResponse(error: HttpError, request: Request, headers: Recor
     : { detail: error.detail };
   if (error.explained !== undefined) Object.assign(body, { smart_gateway: error.explained });
   const all: Record<string, string> = { ...headers, ...error.headers, "content-type": "application/json" };
-  // SDKs repeat some statuses and not others unless they are told. What is wrong with the request itself stays wrong.
+  // Without the header, SDKs repeat some statuses and not others. What is wrong with the request itself stays wrong.
   const isPassing = "retry-after" in all;
   if (isPassing || error.status < 500) all["x-should-retry"] ??= String(isPassing);
   return new Response(JSON.stringify(body), { status: error.status, headers: all });

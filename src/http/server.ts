@@ -1,7 +1,7 @@
 import { anyone, authorize } from "./access/auth.ts";
 import { KeyRates } from "./access/key-rates.ts";
 import { originCheck } from "./access/origin-check.ts";
-import { PieceCache } from "./chat-body/piece-cache.ts";
+import { MessageCache } from "./chat-body/message-cache.ts";
 import { type Answer, type Endpoint, type EndpointTable, jsonResponse } from "./endpoint.ts";
 import { chatEndpoint } from "./endpoints/chat.ts";
 import { decisionRecordEndpoint, decisionRecordPath } from "./endpoints/decision-record.ts";
@@ -19,7 +19,7 @@ import { routeOutcomeEndpoint } from "./endpoints/route-outcome.ts";
 import { routeStatusEndpoint } from "./endpoints/route-status.ts";
 import { errorResponse, type HttpError } from "./errors.ts";
 import { BodiesInFlight } from "./limits/bodies-in-flight.ts";
-import { leavesBody, withLingeringClose } from "./limits/lingering-close.ts";
+import { hasUnreadBody, withLingeringClose } from "./limits/lingering-close.ts";
 import { OpenRequests } from "./limits/open-requests.ts";
 import { LoadSampler, maxStreams, overloadError, shedReason } from "./limits/overload.ts";
 import { notFound } from "./not-found.ts";
@@ -46,7 +46,7 @@ export function startServer(options: ServerOptions) {
     connection,
     startedMs: ports.clock.monotonic(),
     streams: new OpenRequests(),
-    pieces: new PieceCache(() => ports.config().policy.privacy.scan_memory_bytes),
+    messageCache: new MessageCache(() => ports.config().policy.privacy.scan_memory_bytes),
     load: new LoadSampler(ports.clock, settings.workers),
     isDraining: false,
   };
@@ -76,7 +76,7 @@ export function startServer(options: ServerOptions) {
   return {
     url: server.url.origin,
     streams: state.streams,
-    pieces: state.pieces,
+    messageCache: state.messageCache,
     load: state.load,
     /** The health report of this process alone. */
     health: () => healthReport(options, state.startedMs),
@@ -104,7 +104,7 @@ interface ServerState {
   readonly startedMs: number;
   readonly streams: OpenRequests;
   /** What is known of messages of earlier requests. */
-  readonly pieces: PieceCache;
+  readonly messageCache: MessageCache;
   readonly load: LoadSampler;
   isDraining: boolean;
 }
@@ -222,7 +222,7 @@ function requestGuard(options: ServerOptions, state: ServerState): Serve {
           param: error?.param,
           model: error?.model,
         });
-      const sent = leavesBody(request, response)
+      const sent = hasUnreadBody(request, response)
         ? await withLingeringClose(request, response, ports.timers, maxLingeringBytes)
         : response;
       if (tracedAs !== undefined) traces?.answered(request, sent);

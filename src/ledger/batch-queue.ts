@@ -23,18 +23,13 @@ const backgroundDelayMs = 5;
 const batchTicks = 3;
 const maxTicksMs = 10;
 
-/**
- * How soon an item is written and answered. `deadline`: within the answer limit, written or not. `soon`: written with the next
- * batch, however long that takes. `background`: as `soon`, but it may wait for other items some milliseconds.
- */
-export type Urgency = "deadline" | "soon" | "background";
-
 /** Operations that are written together, and the callback for the reply to the last of them; with undefined when there is none. */
 interface Item {
   readonly operations: readonly Operation[];
   readonly answer: (reply: OperationReply | undefined) => void;
   readonly sinceMs: number;
-  readonly urgency: Urgency;
+  /** It is answered within the answer limit, written or not. */
+  readonly hasDeadline: boolean;
   /** Written in a batch of its own, because a batch with it could not be written. */
   readonly alone: boolean;
   /** Whether the store may have received it. */
@@ -120,26 +115,42 @@ export class BatchQueue {
     return Math.max(0, nowMs - oldest.sinceMs);
   }
 
-  /** `sinceMs`: when its caller began to wait, on the monotonic clock. */
-  enqueue(
+  /**
+   * The reply to the last operation, within the answer limit, written or not; undefined when there is none. `sinceMs`: when the caller
+   * began to wait, on the monotonic clock.
+   */
+  ask(
     operations: readonly Operation[],
-    urgency: Urgency,
-    answer: Item["answer"] = ignoreReply,
     sinceMs = this.#options.clock.monotonic(),
-  ): void {
-    this.#queue.push({ operations, answer, sinceMs, urgency, alone: false, sent: false, timedOut: false });
-    if (urgency === "background") {
-      this.#cancelDelay ??= this.#options.timers.after(backgroundDelayMs, () => {
-        this.#cancelDelay = undefined;
-        this.#flushSoon();
-      });
-      return;
-    }
-    if (urgency === "deadline") {
+  ): Promise<OperationReply | undefined> {
+    return new Promise((answer) => {
+      this.#queue.push({ operations, answer, sinceMs, hasDeadline: true, ...newItem });
       this.#waiting += 1;
       if (this.#cancelDeadlineTimer === undefined) this.#setDeadlineTimer(true);
-    }
-    this.#flushSoon();
+      this.#flushSoon();
+    });
+  }
+
+  /** Writes with the next batch. Resolves when it is written, however long that takes. */
+  write(operations: readonly Operation[]): Promise<void> {
+    return new Promise((resolve) => {
+      this.#add(operations, () => resolve());
+      this.#flushSoon();
+    });
+  }
+
+  /** As `write`, but it may wait for other items some milliseconds. */
+  writeInBackground(operations: readonly Operation[]): void {
+    this.#add(operations);
+    this.#cancelDelay ??= this.#options.timers.after(backgroundDelayMs, () => {
+      this.#cancelDelay = undefined;
+      this.#flushSoon();
+    });
+  }
+
+  #add(operations: readonly Operation[], answer: Item["answer"] = ignoreReply): void {
+    const sinceMs = this.#options.clock.monotonic();
+    this.#queue.push({ operations, answer, sinceMs, hasDeadline: false, ...newItem });
   }
 
   /** Writes what is queued, for `withinMs` at most. Afterwards nothing is written; waiting callers are answered undefined. */
@@ -292,7 +303,7 @@ export class BatchQueue {
       return operations.map((operation, index) =>
         index === operations.length - 1
           ? { ...item, operations: [operation] }
-          : { ...item, operations: [operation], urgency: "soon", answer: ignoreReply },
+          : { ...item, operations: [operation], hasDeadline: false, answer: ignoreReply },
       );
     }
     if (operations.some(isResolution)) this.#reportDropped(1, failure.message);
@@ -301,7 +312,7 @@ export class BatchQueue {
   }
 
   #answer(item: Item, reply: OperationReply | undefined): void {
-    if (item.urgency === "deadline") this.#waiting -= 1;
+    if (item.hasDeadline) this.#waiting -= 1;
     item.answer(reply);
   }
 
@@ -310,7 +321,7 @@ export class BatchQueue {
     item.timedOut = true;
     this.#answer(item, undefined);
     const last = item.operations.at(-1);
-    if (item.sent && last?.kind === "reserve") this.enqueue([{ kind: "cancel", id: last.reservation.id }], "soon");
+    if (item.sent && last?.kind === "reserve") void this.write([{ kind: "cancel", id: last.reservation.id }]);
   }
 
   /** One timer for all items with a deadline, for as long as there are any. */
@@ -326,8 +337,7 @@ export class BatchQueue {
         this.#setDeadlineTimer(false);
         return;
       }
-      const isLate = (item: Item) =>
-        item.urgency === "deadline" && !item.timedOut && item.sinceMs <= nowMs - answerLimitMs;
+      const isLate = (item: Item) => item.hasDeadline && !item.timedOut && item.sinceMs <= nowMs - answerLimitMs;
       const late = [...this.#inFlight.filter(isLate), ...this.#queue.filter(isLate)];
       for (const item of late) {
         this.#timeOut(item);
@@ -346,7 +356,7 @@ export class BatchQueue {
     this.#failure = { reason: `the budget store has failed: ${message}`, kind: failed };
     this.#mode = "failed";
     this.#options.log({ kind: "store_failed", message, failed });
-    for (const item of [...this.#queue]) if (item.urgency === "deadline" && !item.timedOut) this.#timeOut(item);
+    for (const item of [...this.#queue]) if (item.hasDeadline && !item.timedOut) this.#timeOut(item);
     this.#onIdle?.();
   }
 
@@ -357,6 +367,7 @@ export class BatchQueue {
 }
 
 const ignoreReply = () => {};
+const newItem = { alone: false, sent: false, timedOut: false };
 
 /** What somebody asks, and what is decided behind all resolutions of its batch. */
 function isQuestion(

@@ -14,6 +14,17 @@ export interface StoredKey {
   readonly revokedMs: number | null;
 }
 
+/** The keys of the database and of `AUTH_KEYS_FILE` that no operator has revoked. */
+export function notRevoked(stored: readonly StoredKey[], ofFile: AuthKeys | undefined): (CallerKey | null)[] {
+  const accepted = stored.filter(({ revokedMs }) => revokedMs === null).map(({ key }) => key);
+  return [...accepted, ...(ofFile?.values() ?? [])];
+}
+
+/** The end of its last day has passed. */
+export function isExpired(key: CallerKey | null, nowMs: number): boolean {
+  return (key?.expiresMs ?? Number.POSITIVE_INFINITY) <= nowMs;
+}
+
 type CallerKeyStore = Awaited<ReturnType<typeof openCallerKeys>>;
 
 /** The callers' keys in the database that a URL names. Rejects when it cannot be reached. */
@@ -79,7 +90,7 @@ export class AcceptedKeys {
   async start(): Promise<void> {
     await this.#read();
     const poll = async () => {
-      await this.#read().catch(() => undefined); // the ledger reports a database that is away
+      await this.#read().catch(() => undefined); // the ledger reports a database that does not answer
       this.#cancel = this.#timers.after(pollMs, poll);
     };
     this.#cancel = this.#timers.after(pollMs, poll);

@@ -3,7 +3,7 @@ import type { Settings } from "#config/settings.ts";
 import { type DatabaseLocation, databaseLocationOf, inMemoryPath } from "#db/database-url.ts";
 import { sqlStateOf } from "#db/postgres.ts";
 import { openHealthStore } from "#health/store/health-store.ts";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { isMissingSchema } from "#ledger/postgres/connection.ts";
 import { openKeyUsageStore } from "#ledger/reconcile/key-usage-store.ts";
 import { LazyStore } from "#platform/lazy-store.ts";

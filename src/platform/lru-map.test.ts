@@ -34,8 +34,7 @@ test("has the same entries as a plain ordered list, after any operations", () =>
 });
 
 test("a memory forgets what nobody has remembered for too long, and the oldest when it is full", () => {
-  const limits = { remembered: 2, remembered_ms: 1_000 };
-  const memory = limitedMemory<string>(() => limits);
+  const memory = limitedMemory<string>({ remembered: 2, remembered_ms: 1_000 });
   memory.remember("a", "flash", 0);
   memory.remember("b", "flash", 0);
   memory.remember("a", "pro", 1);

@@ -97,17 +97,17 @@ export interface Memory<Value> {
   remember(key: string, value: Value, nowMs: number): void;
 }
 
-/** The value that was not remembered for the longest time goes first; `limits` is read anew, as policies are reloaded. */
-export function limitedMemory<Value>(limits: () => MemoryLimits): Memory<Value> {
+/** The value that was not remembered for the longest time goes first. */
+export function limitedMemory<Value>({ remembered, remembered_ms }: MemoryLimits): Memory<Value> {
   const values = new LruMap<string, { readonly value: Value; readonly atMs: number }>();
   return {
     recall(key, nowMs) {
       const known = values.get(key);
-      return known !== undefined && nowMs - known.atMs <= limits().remembered_ms ? known.value : undefined;
+      return known !== undefined && nowMs - known.atMs <= remembered_ms ? known.value : undefined;
     },
     remember(key, value, nowMs) {
       values.set(key, { value, atMs: nowMs });
-      values.trim(limits().remembered);
+      values.trim(remembered);
     },
   };
 }

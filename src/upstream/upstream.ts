@@ -1,5 +1,5 @@
 import type { ChatMessage, Json, JsonObject, ReceivedBody, TraceContext } from "#domain/chat.ts";
-import { wholeMessage } from "#domain/known-message.ts";
+import { wholeMessage } from "#domain/message-memo.ts";
 import type { Model, TimeoutName } from "#domain/model.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
@@ -24,6 +24,16 @@ export interface AnswerLimits {
   /** JSON values in a whole answer or one event. */
   readonly maxValues: number;
 }
+
+/**
+ * Far above what models write (128,000 tokens are half a megabyte), and little enough that a few such answers at a time do not
+ * fill the memory: a value of two bytes takes about a hundred once it is parsed.
+ */
+export const answerLimits: AnswerLimits = {
+  maxAnswerBytes: 32 * 1_048_576,
+  maxEventBytes: 16 * 1_048_576,
+  maxValues: 500_000,
+};
 
 export interface UpstreamCall {
   readonly model: Model;

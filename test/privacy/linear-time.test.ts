@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Policy } from "#config/policy.ts";
-import { keywords } from "#privacy/detect/anchors.ts";
+import { keywords } from "#privacy/detect/keyword-prefilter.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { tokenRules } from "#privacy/rules/token-rules.ts";
 
@@ -24,7 +24,7 @@ const escapes = [
   "中",
 ];
 
-/** Each anchor of each rule, with what may stand behind it, to be repeated. */
+/** Each keyword of each rule, with what may stand behind it, to be repeated. */
 const units = [
   ...Object.values(keywords).flatMap((words) =>
     [...words.matchAll(/(.+?)\d(?:,|$)/gs)].flatMap(([, word = ""]) => behind.map((more) => word + more)),
@@ -41,7 +41,7 @@ const length = 131_072;
 /** Linear ones need 5 to 50; those that look at the rest of the text from each place, thousands. */
 const limitMs = 400;
 
-test("no text of an anchor over and over takes more than linear time", () => {
+test("no text of a keyword over and over takes more than linear time", () => {
   const slow = tried.filter((unit) => {
     const text = unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
     for (let run = 0; run < 3; run++) {

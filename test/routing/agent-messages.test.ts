@@ -57,13 +57,13 @@ describe("messages of agents and chat programs, which no rule knows by name", ()
     expect(misread(plain, (row) => tierOf(row) === "flash", 0.05)).toEqual([]);
   });
 
-  test("two of three guarded asks are found behind what a program has put around them", () => {
-    const guarded = asks.filter(({ ask }) => tierAlone(ask) === "pro");
-    expect(guarded.length).toBeGreaterThan(15);
-    expect(misread(guarded, (row) => tierOf(row) === "pro", 0.33)).toEqual([]);
+  test("two of three high-risk asks are found behind what a program has put around them", () => {
+    const highRisk = asks.filter(({ ask }) => tierAlone(ask) === "pro");
+    expect(highRisk.length).toBeGreaterThan(15);
+    expect(misread(highRisk, (row) => tierOf(row) === "pro", 0.33)).toEqual([]);
   });
 
-  test("four of five calls that programs make for themselves stay on flash, though they quote a guarded ask", () => {
+  test("four of five calls that programs make for themselves stay on flash, though they quote a high-risk ask", () => {
     const own = rows.filter(({ is }) => is === "housekeeping");
     expect(misread(own, (row) => tierOf(row) === "flash", 0.2)).toEqual([]);
   });

@@ -15,7 +15,7 @@ const folder = join(import.meta.dir, "../../../shared/agent-requests");
 type Body = JsonObject & { messages: JsonObject[]; tools?: JsonObject[] };
 
 const plainAsk = "Add a subtract function to calc.py and a test for it";
-const guardedAsk = "Replace the session cookies of our login with rotating refresh tokens in production";
+const highRiskAsk = "Replace the session cookies of our login with rotating refresh tokens in production";
 const plain = new RegExp(plainAsk.replace(".", "\\."), "g");
 
 function replaced(body: Body, pairs: readonly (readonly [RegExp, string])[]): Body {
@@ -109,11 +109,11 @@ else {
   });
 
   test.each(variants)(
-    "the same with a guarded ask in them, of which a housekeeping call makes nothing: %s",
+    "the same with a high-risk ask in them, of which a housekeeping call makes nothing: %s",
     (_, vary) => {
       const others = captured.filter(({ body }) => JSON.stringify(body).includes(plainAsk));
       const wrong = others.filter(({ label, body }) => {
-        const swapped = replaced(vary(body), [[plain, guardedAsk]]);
+        const swapped = replaced(vary(body), [[plain, highRiskAsk]]);
         return tierOf(swapped) !== (label.housekeeping ? "flash" : "pro");
       });
       expect(others.length).toBeGreaterThan(15);

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { Policy } from "#config/policy.ts";
 import type { ChatRequest, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
+import { MessageCache } from "#http/chat-body/message-cache.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
-import { PieceCache } from "#http/chat-body/piece-cache.ts";
 import { forwardedBody } from "#pipeline/execute/forwarded-body.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { spliceBody } from "#upstream/received-body.ts";
@@ -114,7 +114,7 @@ const body: Written = fc
   );
 
 /** What earlier bodies have left behind: the same messages come again and again. */
-const cache = new PieceCache(() => 1_000_000);
+const cache = new MessageCache(() => 1_000_000);
 
 function parsed(json: string, bytes: Uint8Array = Buffer.from(json)): ChatRequest | undefined {
   const result = parseChatRequest({

@@ -10,10 +10,12 @@ import {
   wholeNumber,
 } from "#cli/options.ts";
 import { badUsage, exitCodes, type OutputOptions, print, textOf, textTable } from "#cli/output.ts";
+import { loadAuthKeys } from "#config/auth-keys.ts";
 import { loadPolicy } from "#config/load-policy.ts";
 import { capsOf } from "#config/policy.ts";
 import { dollarText, type NanoUsd } from "#domain/money/money.ts";
 import { type CapChange, listBudgets, setCap } from "#operator/budgets.ts";
+import { notRevoked } from "#operator/caller-keys.ts";
 import { reconcileDay } from "#operator/reconcile.ts";
 import type { UtcDay } from "#platform/time.ts";
 import { release, settle, showHolds } from "./holds.ts";
@@ -100,13 +102,18 @@ export const commands: readonly CommandSpec[] = [
 async function show(options: OutputOptions & { readonly limit: number }): Promise<void> {
   // Accounts store the cap of their last request. It stands where there is no policy file, or an invalid one: gateways then keep
   // an earlier policy.
-  const path = settingsInForce().policyPath;
-  const loaded = path === undefined ? undefined : loadPolicy(path);
-  const caps = loaded?.kind === "ok" ? capsOf(loaded.policy) : undefined;
-  const budgets = await onLedger((stores) => listBudgets(stores, caps, options.limit));
+  const { policyPath, authKeysFile } = settingsInForce();
+  const policy = policyPath === undefined ? undefined : loadPolicy(policyPath);
+  const caps = policy?.kind === "ok" ? capsOf(policy.policy) : undefined;
+  const file = authKeysFile === undefined ? undefined : loadAuthKeys(authKeysFile);
+  const ofFile = file?.kind === "ok" ? file.keys : undefined;
+  const budgets = await onLedger(async (stores) => {
+    const keys = notRevoked(await (await stores.keys()).list(), ofFile);
+    return listBudgets(stores, { caps, keys, nowMs: Date.now() }, options.limit);
+  });
   const { days, goals, keys, more } = budgets;
   const rows = [...days, ...goals, ...keys];
-  const used = rows.some((row) => row.spent_nano_usd + row.held_nano_usd > 0);
+  const used = keys.length > 0 || rows.some((row) => row.spent_nano_usd + row.held_nano_usd > 0);
   const text = used ? textTable(rows, columns) : "Nothing has been spent or held yet.";
   print(budgets, options, more > 0 ? `${text}\n\n${more} more; --limit shows them.` : text);
 }

@@ -6,7 +6,7 @@ import { inMemoryPath } from "#db/database-url.ts";
 import { PostgresConnection } from "#db/postgres.ts";
 import { dollarText } from "#domain/money/money.ts";
 import { asynchronousStandbysOf, lostCommitsOf } from "#ledger/postgres/session.ts";
-import { lostCommitsText } from "#operator/needs.ts";
+import { lostCommitsText } from "#operator/alerts.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { getJson, type KeyUsage, readKeyUsage, spentInDay } from "#upstream/aggregator.ts";

@@ -78,9 +78,11 @@ async function add(label: string, { dayUsd: dayHard, rpm, expires: expiresMs, ..
   print(
     key,
     options,
-    `${key.token}\n\nThis is the token of ${label}. It is not stored and cannot be shown again.${first}`,
+    `${key.token}\n\nThis is the token of ${label}. It is not stored and cannot be shown again. ${soon}${first}`,
   );
 }
+
+const soon = "Every gateway on this database accepts it within a second; until then callers get 401.";
 
 async function revoke(label: string, options: OutputOptions): Promise<void> {
   const done = await onLedger((stores) => revokeKey(stores, label, shellOperator(), known()));

@@ -3,12 +3,13 @@ import { parseDocument } from "yaml";
 import { type ConfigOptions, configIn, fileOr, onRecords } from "#cli/options.ts";
 import { exitCodes, print, textTable } from "#cli/output.ts";
 import { loadPolicy } from "#config/load-policy.ts";
-import type { Policy } from "#config/policy.ts";
 import { formatProblems } from "#config/problem.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import { type RoutedCall, trialsIn } from "#learning/outcomes.ts";
 import { proseBounds } from "#learning/prose-bound.ts";
 import { type Advice, minOfEach, thresholdsFrom } from "#learning/thresholds.ts";
+import { proseCalls } from "#pipeline/assess/run/run-signals.ts";
+import { averageTurn } from "#pipeline/decide/rules/affinity.ts";
 import { replaceFile } from "#platform/replace-file.ts";
 import { backtest } from "#records/backtest/backtest.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
@@ -29,13 +30,13 @@ type Changes = { [K in "flash_below" | "pro_from" | "run_prose_chars"]?: number 
 export async function learn(file: string | undefined, options: LearnOptions): Promise<void> {
   const policyPath = fileOr(file, "policyPath");
   const { policy, registry } = configIn(file, options.models);
-  const { flash_below, pro_from, run_prose_calls, run_prose_chars } = policy.routing;
+  const { flash_below, pro_from, run_prose_chars } = policy.routing;
   await onRecords(async (store) => {
     const calls = await callsIn(store, options.since, registry);
     const trials = trialsIn(calls);
-    const prose = proseBounds(calls, run_prose_calls);
+    const prose = proseBounds(calls, proseCalls);
     const inForce = { flashBelow: flash_below, proFrom: pro_from };
-    const advice = thresholdsFrom(trials, inForce, costOnPro(registry, policy));
+    const advice = thresholdsFrom(trials, inForce, costOnPro(registry));
     const own = prose.find(({ model }) => model === registry.byRole.worker?.key);
     const changes: Changes = {
       ...(advice?.better && { flash_below: advice.better.flashBelow, pro_from: advice.better.proFrom }),
@@ -108,10 +109,10 @@ function callIn(record: DecisionRecord, { models }: ModelRegistry): RoutedCall[]
 }
 
 /** The cost of a turn on the senior model, at list prices; 1 is its cost on the worker model. */
-function costOnPro({ byRole }: ModelRegistry, { routing }: Policy): number {
-  const { turn_input_tokens, turn_output_tokens } = routing.affinity;
+function costOnPro({ byRole }: ModelRegistry): number {
+  const { inputTokens, outputTokens } = averageTurn;
   const [flash = 0, pro = 0] = [byRole.worker, byRole.senior].map((model) =>
-    model === undefined ? 0 : turn_input_tokens * model.price.input + turn_output_tokens * model.price.output,
+    model === undefined ? 0 : inputTokens * model.price.input + outputTokens * model.price.output,
   );
   return flash > 0 && pro > 0 ? pro / flash : 1;
 }

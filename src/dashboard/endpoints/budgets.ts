@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
 import { parseUsd } from "#domain/money/money.ts";
 import type { HoldEnding } from "#ledger/admin/close-hold.ts";
-import { listBudgets, setCap, spendingPace, todayIn } from "#operator/budgets.ts";
+import { capsInForce, listBudgets, setCap, spendingPace, todayIn } from "#operator/budgets.ts";
 import { closeHolds, listHolds } from "#operator/holds.ts";
 import { counted, namedRange, RangeQuery, timeRange } from "#operator/query.ts";
 import type { OperatorSources } from "#operator/sources.ts";
@@ -24,7 +24,7 @@ export function budgetEndpoints(sources: OperatorSources) {
       async answer({ query }) {
         const nowMs = clock.now();
         const { caps } = sources.config();
-        const budgets = await listBudgets(stores, caps, maxAccounts);
+        const budgets = await listBudgets(stores, capsInForce(sources), maxAccounts);
         const pace = await spendingPace(records, todayIn(budgets), nowMs);
         const { goals } = budgets;
         return {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { endpoint } from "#dashboard/endpoint.ts";
-import { type Budgets, listBudgets, spendingPace, todayIn } from "#operator/budgets.ts";
-import { listNeeds } from "#operator/needs.ts";
+import { listAlerts } from "#operator/alerts.ts";
+import { type Budgets, capsInForce, listBudgets, spendingPace, todayIn } from "#operator/budgets.ts";
 import {
   counted,
   failedOutcomes,
@@ -62,7 +62,7 @@ export function nowEndpoints(sources: OperatorSources) {
       async answer({ query }) {
         const nowMs = clock.now();
         const range = namedRange(query, nowMs);
-        const budgets = await listBudgets(sources.stores, config().caps, maxAccounts);
+        const budgets = await listBudgets(sources.stores, capsInForce(sources), maxAccounts);
         const [all, calls, recent, today, goals, caps] = await Promise.all([
           records.summary(timeRange(range)),
           records.groups("attempt", timeRange(range), maxModels),
@@ -78,7 +78,7 @@ export function nowEndpoints(sources: OperatorSources) {
         return {
           range,
           at_ms: nowMs,
-          needs_you: listNeeds(sources, { caps, totals: budgets.totals, recent, isNew }),
+          needs_you: listAlerts(sources, { caps, totals: budgets.totals, recent, isNew }),
           total: sums(all, {}),
           answered: sums(sumsOfKeys(all.by.outcome, ["answered"]), { outcome: "answered" }),
           refused: sums(sumsOfKeys(all.by.outcome, ["refused"]), { outcome: "refused" }),

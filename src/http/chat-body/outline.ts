@@ -1,5 +1,5 @@
 import { endOfString, type JsonLimits, type JsonProblem, JsonScanner } from "#platform/json/json-scan.ts";
-import type { KnownPiece, PieceCache } from "./piece-cache.ts";
+import type { CachedValue, MessageCache } from "./message-cache.ts";
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -15,7 +15,7 @@ export interface ValueRange {
   readonly from: number;
   readonly to: number;
   /** What an earlier request has shown of it. */
-  readonly known?: KnownPiece | undefined;
+  readonly cached?: CachedValue | undefined;
   /** JSON values in it. */
   readonly values: number;
   /** Whether it asks the upstream to write to its prompt cache; unset until it has been parsed. */
@@ -33,17 +33,17 @@ export interface MemberRange extends ValueRange {
 export interface Outline {
   readonly members: readonly MemberRange[];
   readonly messages: readonly ValueRange[];
-  /** Members of objects at any depth, but for those in what is known. */
+  /** Members of objects at any depth, but for those in what is cached. */
   readonly memberCount: number;
   /** Whether a number would be written in another way once it is parsed. */
-  readonly hasOddNumbers: boolean;
+  readonly hasRawNumbers: boolean;
 }
 
-/** Smaller pieces are parsed and scanned in less time than it takes to look for them. */
+/** Smaller values are parsed and scanned in less time than it takes to look for them. */
 const minMessageBytes = 64;
 const minMemberBytes = 1_024;
 
-/** Whether what is found in a piece is kept: a message, or a large member that agents send with each of them. */
+/** Whether what is found in a value is kept: a message, or a large member that agents send with each of them. */
 export function isCached(kind: string | undefined, bytes: number): kind is string {
   return kind === "messages" ? bytes >= minMessageBytes : bytes >= minMemberBytes && isCachedKind(kind);
 }
@@ -53,7 +53,11 @@ export function isCachedKind(member: string | undefined): boolean {
 }
 
 /** @returns an empty outline for JSON that is no object */
-export function outlineOf(bytes: Uint8Array, limits: JsonLimits, cache: PieceCache | undefined): Outline | JsonProblem {
+export function outlineOf(
+  bytes: Uint8Array,
+  limits: JsonLimits,
+  cache: MessageCache | undefined,
+): Outline | JsonProblem {
   const outliner = new Outliner(bytes, limits, cache);
   return outliner.read() ? outliner.outline() : outliner.scanner.problem;
 }
@@ -61,21 +65,21 @@ export function outlineOf(bytes: Uint8Array, limits: JsonLimits, cache: PieceCac
 class Outliner {
   readonly scanner: JsonScanner;
   readonly #bytes: Uint8Array;
-  readonly #cache: PieceCache | undefined;
+  readonly #cache: MessageCache | undefined;
   readonly #members: MemberRange[] = [];
   #messages: ValueRange[] = [];
   #at = 0;
 
-  constructor(bytes: Uint8Array, limits: JsonLimits, cache: PieceCache | undefined) {
+  constructor(bytes: Uint8Array, limits: JsonLimits, cache: MessageCache | undefined) {
     this.#bytes = bytes;
     this.#cache = cache;
     this.scanner = new JsonScanner(bytes, limits);
   }
 
   outline(): Outline {
-    const { members, hasOddNumbers } = this.scanner;
+    const { members, hasRawNumbers } = this.scanner;
     const memberCount = members + this.#members.length;
-    return { members: this.#members, messages: this.#messages, memberCount, hasOddNumbers };
+    return { members: this.#members, messages: this.#messages, memberCount, hasRawNumbers };
   }
 
   read(): boolean {
@@ -118,7 +122,7 @@ class Outliner {
     const isMessages = this.#next() === OPEN_BRACKET && name === "messages";
     const value = isMessages ? this.#readMessages() : this.#readValue(name, 1, undefined);
     if (value === undefined) return false;
-    this.#members.push({ name, start, from: value.from, to: value.to, known: value.known, values: value.values });
+    this.#members.push({ name, start, from: value.from, to: value.to, cached: value.cached, values: value.values });
     return true;
   }
 
@@ -126,19 +130,19 @@ class Outliner {
     const from = this.#at;
     const messages: ValueRange[] = [];
     this.#messages = messages;
-    let previous: KnownPiece | undefined;
+    let previous: CachedValue | undefined;
     const isRead = this.#readItems(CLOSE_BRACKET, () => {
       const message = this.#readValue("messages", 2, previous);
       if (message === undefined) return false;
       messages.push(message);
-      previous = message.known;
+      previous = message.cached;
       return true;
     });
     return isRead ? { from, to: this.#at, values: 0 } : undefined;
   }
 
   /** The value that begins here, in so many containers. Where it is the message that followed the previous one before, its end is known. */
-  #readValue(kind: string | undefined, depth: number, previous: KnownPiece | undefined): ValueRange | undefined {
+  #readValue(kind: string | undefined, depth: number, previous: CachedValue | undefined): ValueRange | undefined {
     const { scanner } = this;
     const bytes = this.#bytes;
     const cache = this.#cache;
@@ -147,20 +151,20 @@ class Outliner {
     for (const length of cache?.lengthsBehind(previous) ?? []) {
       const guess = from + length;
       if (kind === undefined || first !== OPEN_BRACE || bytes[guess - 1] !== CLOSE_BRACE) continue;
-      const known = cache?.find(kind, bytes, from, guess);
-      if (known === undefined) continue;
+      const cached = cache?.find(kind, bytes, from, guess);
+      if (cached === undefined) continue;
       this.#at = guess;
-      return scanner.addValues(known.values) ? { from, to: guess, known, values: known.values } : undefined;
+      return scanner.addValues(cached.values) ? { from, to: guess, cached, values: cached.values } : undefined;
     }
     const { members, values } = scanner;
     const to = scanner.endOfValue(from, depth);
     if (to < 0) return undefined;
     this.#at = to;
-    let known: KnownPiece | undefined;
+    let cached: CachedValue | undefined;
     if (isCached(kind, to - from) && (first === OPEN_BRACE || first === OPEN_BRACKET))
-      known = cache?.find(kind, bytes, from, to);
-    if (known !== undefined) scanner.members = members;
-    return { from, to, known, values: scanner.values - values };
+      cached = cache?.find(kind, bytes, from, to);
+    if (cached !== undefined) scanner.members = members;
+    return { from, to, cached, values: scanner.values - values };
   }
 
   /** The first byte that is no white space, from here on; NaN at the end. */

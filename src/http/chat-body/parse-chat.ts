@@ -11,7 +11,7 @@ import {
 import type { Alias } from "#domain/routing.ts";
 import type { Writable } from "#domain/writable.ts";
 import { gatewayFields, noMetadata } from "./gateway-fields.ts";
-import type { PieceCache } from "./piece-cache.ts";
+import type { MessageCache } from "./message-cache.ts";
 import { type ReceivedJson, receiveJson } from "./received-json.ts";
 import type { Metadata } from "./schema.ts";
 import { infiniteNumber, type Problem, problemOfFields, problemOfMessages, refused } from "./validate.ts";
@@ -25,7 +25,7 @@ export interface ChatInput {
   readonly requestId: string;
   readonly receivedAtMs: number;
   /** What is known of messages of earlier requests, where anything is kept. */
-  readonly cache?: PieceCache;
+  readonly cache?: MessageCache;
   /** The line of the caller's token, where it has a label. */
   readonly key?: CallerKey | undefined;
 }
@@ -46,7 +46,7 @@ export function parseChatRequest(input: ChatInput): ParsedChat {
   if (problem !== undefined) return { ...problem, ...modelIn(value) };
   const routing = gatewayFields((value["metadata"] ?? noMetadata) as z.infer<typeof Metadata>, input.headers); // checked above
   if ("status" in routing) return { ...routing, ...modelIn(value) };
-  const body = json.withOddNumbers() as Checked; // checked above, field by field
+  const body = json.withRawNumbers() as Checked; // checked above, field by field
   if (cache !== undefined) json.remember(cache, body);
   return { kind: "ok", request: chatRequest(body, json, input, routing) };
 }

@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { type ByteRange, type ChatMessage, isObject, type JsonObject, type ReceivedBody } from "#domain/chat.ts";
-import { attachFacts, knownMessage } from "#domain/known-message.ts";
-import { keepOddNumbers } from "#domain/raw-json.ts";
+import { attachMemos, lazyMessage } from "#domain/message-memo.ts";
+import { keepRawNumbers } from "#domain/raw-json.ts";
 import { type JsonProblem, maxJsonDepth } from "#platform/json/json-scan.ts";
+import type { CachedValue, MessageCache } from "./message-cache.ts";
 import { isCached, isCachedKind, type Outline, outlineOf, type ValueRange } from "./outline.ts";
-import type { KnownPiece, PieceCache } from "./piece-cache.ts";
 import { type Problem, refused } from "./validate.ts";
 
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -14,7 +14,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export function receiveJson(
   received: Uint8Array,
   maxValues: number,
-  cache: PieceCache | undefined,
+  cache: MessageCache | undefined,
 ): ReceivedJson | Problem {
   const isMarked = byteOrderMark.equals(received.subarray(0, byteOrderMark.length));
   const bytes = isMarked ? received.subarray(byteOrderMark.length) : received;
@@ -65,11 +65,11 @@ export class ReceivedJson {
   }
 
   /** The value, with numbers that would be written in another way as they are written; but for those that the gateway itself reads. */
-  withOddNumbers(): unknown {
+  withRawNumbers(): unknown {
     // A body with a key twice is written anew as a whole.
-    const isKept = this.#isExact && !this.outline.hasOddNumbers;
+    const isKept = this.#isExact && !this.outline.hasRawNumbers;
     if (isKept || !isObject(this.value)) return this.value;
-    const exact = this.#parse(keepOddNumbers) as JsonObject; // as it was before
+    const exact = this.#parse(keepRawNumbers) as JsonObject; // as it was before
     for (const key of ownNumbers) {
       const value = this.value[key];
       if (typeof value === "number") exact[key] = value;
@@ -87,43 +87,43 @@ export class ReceivedJson {
     return { bytes: this.#bytes, parsed, members: ranges, messages: this.outline.messages };
   }
 
-  /** Keeps what a later request with the same pieces can use. Only of a body that was accepted. */
-  remember(cache: PieceCache, { messages, ...members }: ReceivedBody["parsed"]): void {
+  /** Keeps what a later request with the same values can use. Only of a body that was accepted. */
+  remember(cache: MessageCache, { messages, ...members }: ReceivedBody["parsed"]): void {
     if (!this.#isExact) return;
     for (const range of this.outline.members) {
       const { name, from, to } = range;
       const value = name === undefined ? undefined : members[name];
       if (isCached(name, to - from) && typeof value === "object" && value !== null)
-        attachFacts(value, this.#known(name, range, undefined, cache).facts);
+        attachMemos(value, this.#cachedOf(name, range, undefined, cache).memos);
     }
-    let previous: KnownPiece | undefined;
+    let previous: CachedValue | undefined;
     for (const [index, range] of this.outline.messages.entries()) {
       const message = messages[index];
       const length = range.to - range.from;
       if (message === undefined || !isCached("messages", length)) previous = undefined;
       else {
-        const known = this.#known("messages", range, message.role, cache);
-        if (range.known === undefined) attachFacts(message, known.facts);
+        const cached = this.#cachedOf("messages", range, message.role, cache);
+        if (range.cached === undefined) attachMemos(message, cached.memos);
         if (previous !== undefined) cache.noteLengthBehind(previous, length);
-        previous = known;
+        previous = cached;
       }
     }
   }
 
-  #known(kind: string, range: ValueRange, role: KnownPiece["role"], cache: PieceCache): KnownPiece {
-    if (range.known !== undefined) return range.known;
+  #cachedOf(kind: string, range: ValueRange, role: CachedValue["role"], cache: MessageCache): CachedValue {
+    if (range.cached !== undefined) return range.cached;
     const { from, to, values, writesCache = false } = range;
-    const { hasOddNumbers } = this.outline;
-    return cache.add(this.#bytes, from, to, { kind, role, values, hasOddNumbers, writesCache, facts: [] });
+    const { hasRawNumbers } = this.outline;
+    return cache.add(this.#bytes, from, to, { kind, role, values, hasRawNumbers, writesCache, memos: [] });
   }
 
-  /** The value of the whole body. Where messages are known these are not parsed, and the others one by one. */
+  /** The value of the whole body. Where messages are cached these are not parsed, and the others one by one. */
   #parse(reviver?: Reviver): unknown {
     const bytes = this.#bytes;
     const { messages } = this.outline;
     const [first] = messages;
     const last = messages.at(-1);
-    if (first === undefined || last === undefined || messages.every(({ known }) => known === undefined))
+    if (first === undefined || last === undefined || messages.every(({ cached }) => cached === undefined))
       return JSON.parse(utf8.decode(bytes), reviver);
     const rest = utf8.decode(bytes.subarray(0, first.from)) + utf8.decode(bytes.subarray(last.to));
     const value: unknown = JSON.parse(rest, reviver);
@@ -131,11 +131,11 @@ export class ReceivedJson {
       const parse = ({ from, to }: ByteRange, by: Reviver | undefined): ChatMessage =>
         JSON.parse(utf8.decode(bytes.subarray(from, to)), by); // it is checked later
       value["messages"] = messages.map((range) => {
-        const { known } = range;
-        if (known === undefined) return parse(range, reviver);
+        const { cached } = range;
+        if (cached === undefined) return parse(range, reviver);
         // As it was before.
-        return knownMessage(known.role ?? "user", known.facts, () =>
-          parse(range, known.hasOddNumbers ? keepOddNumbers : undefined),
+        return lazyMessage(cached.role ?? "user", cached.memos, () =>
+          parse(range, cached.hasRawNumbers ? keepRawNumbers : undefined),
         );
       });
     }
@@ -161,8 +161,8 @@ export class ReceivedJson {
   }
 
   #inspect(value: unknown, range: ValueRange | undefined): void {
-    if (range?.known !== undefined) {
-      this.writesCache ||= range.known.writesCache;
+    if (range?.cached !== undefined) {
+      this.writesCache ||= range.cached.writesCache;
       return;
     }
     const cacheKeys = this.#cacheKeys;

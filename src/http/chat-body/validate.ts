@@ -59,7 +59,7 @@ const knownRoles: ReadonlySet<unknown> = new Set<MessageRole>(messageRoles);
 /** The first unsupported shape (400) in any message, else the first thing that is wrong (422). */
 export function problemOfMessages(
   messages: Json | undefined,
-  ranges: readonly Pick<ValueRange, "known">[],
+  ranges: readonly Pick<ValueRange, "cached">[],
 ): Problem | undefined {
   if (messages == null) return invalidField("messages", "is required");
   if (!Array.isArray(messages)) return invalidField("messages", "must be an array of messages");
@@ -68,7 +68,7 @@ export function problemOfMessages(
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index];
     // An earlier request had it.
-    if (ranges[index]?.known !== undefined) continue;
+    if (ranges[index]?.cached !== undefined) continue;
     if (!isObject(message)) {
       first ??= invalidField(`messages[${index}]`, "must be an object with a role");
       continue;

@@ -3,14 +3,21 @@ import type { ReservationId } from "#ledger/ledger.ts";
 import { accountsNamedBy, isShared, readAccount } from "#ledger/rules/accounts.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
 import { type BatchReply, type LedgerBatch, reservationIdOfOperation } from "#ledger/rules/operations.ts";
-import { type AccountId, type AccountRow, accountsOf, isOpen, type ReservationRow } from "#ledger/rules/rows.ts";
+import {
+  type AccountId,
+  type AccountRow,
+  accountsOf,
+  isOpen,
+  type ReservationRow,
+  type ShareRow,
+} from "#ledger/rules/rows.ts";
 import type { LockedShares, ShareScope } from "#ledger/rules/shares.ts";
 import { accountColumns } from "#ledger/shared-sql.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import { lastAnswers, type Send } from "./connection.ts";
 import type { PostgresSession } from "./session.ts";
-import { numberOf, reservationColumns, reservationOf, shareOf, textOf, writeMessage } from "./write-message.ts";
+import { numberOf, recordOf, reservationColumns, textOf, writeMessage } from "./write-message.ts";
 
 /** How often a batch may start over because it needs locks that it did not foresee (a new day, a share that is short). */
 const maxRounds = 6;
@@ -49,7 +56,6 @@ export class BatchCommitter {
 
   async commit(batch: LedgerBatch, send: Send): Promise<BatchReply> {
     const ids = [...new Set(batch.operations.flatMap((operation) => reservationIdOfOperation(operation) ?? []))];
-    await this.#findPlaces(batch, send);
     const scopes = this.#expectedScopes(batch);
     for (let round = 0; round < maxRounds; round++) {
       const reply = await this.#tryCommit(batch, ids, scopes, send, round > 0 ? ["ROLLBACK"] : []);
@@ -154,18 +160,6 @@ export class BatchCommitter {
     return { named, accounts, slots, scopes };
   }
 
-  /** Finds the places of reservations that this node has not made itself: one read, no lock. */
-  async #findPlaces({ operations }: LedgerBatch, send: Send): Promise<void> {
-    const unknown = new Set<ReservationId>();
-    for (const operation of operations) {
-      const id = operation.kind === "reserve" ? undefined : reservationIdOfOperation(operation);
-      if (id !== undefined && this.#places.get(id) === undefined) unknown.add(id);
-    }
-    if (unknown.size === 0) return;
-    const [rows = []] = await send(`SELECT ${reservationColumns} FROM reservation WHERE id IN (${listOf(unknown)})`);
-    for (const row of rows.map(reservationOf)) this.#places.set(row.id, row);
-  }
-
   /** The first message: inserts rows that are not known to exist, locks, and reads. */
   async #lock(
     { named, accounts, slots, scopes }: Locks,
@@ -203,7 +197,7 @@ export class BatchCommitter {
     );
     const answers = lastAnswers(await send(message.join(";\n")), 5);
     const [shareRows = [], accountRows = [], reservationRows = [], [time = {}] = []] = answers;
-    const rows = shareRows.map(shareOf);
+    const rows = shareRows.map(recordOf<ShareRow>);
     const shares = new Map<AccountId, LockedShares>();
     for (const row of accountRows) {
       const id = textOf(row, "id");
@@ -218,7 +212,7 @@ export class BatchCommitter {
     return {
       accounts: new Map<AccountId, AccountRow>(accountRows.map((row) => [textOf(row, "id"), readAccount(row)])),
       shares,
-      reservations: new Map(reservationRows.map((row) => [textOf(row, "id"), reservationOf(row)])),
+      reservations: new Map(reservationRows.map(recordOf<ReservationRow>).map((row) => [row.id, row])),
       time: time as PostgresRow,
     };
   }

@@ -1,13 +1,13 @@
 import type { Policy } from "#config/policy.ts";
 import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
-import { memoizeByMessage } from "#domain/known-message.ts";
+import { memoizeByMessage } from "#domain/message-memo.ts";
 import type { AskFeatures, ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { type RequestSize, requestSizeOf } from "#pipeline/request-size.ts";
 import { type TaskMemory, taskKeyOf } from "#pipeline/task/task-memory.ts";
 import { runtimeOf } from "#pipeline/task/task-runtime.ts";
 import { dimensionNames, dimensionsOf, everywhere, featuresOf } from "./ask/features.ts";
-import { guardedIn, hasTextsTreated } from "./ask/guarded.ts";
+import { hasTextsTreated, highRiskTopicIn } from "./ask/high-risk-topic.ts";
 import { kindOf, noRisk, riskOf } from "./ask/kind.ts";
 import { conversationOf, repoContextIn } from "./conversation/conversation.ts";
 import { conversationKeyOf } from "./conversation/conversation-key.ts";
@@ -64,15 +64,14 @@ export function assess(
   // The one character whose lower case is longer.
   const subject = conversation.subject.replaceAll("İ", "i").toLowerCase();
   const features = featuresOf(conversation.subject, conversation.attached);
-  const named = housekeeping === undefined ? guardedIn(subject, routing.guarded_words) : undefined;
+  const named = housekeeping === undefined ? highRiskTopicIn(subject, routing.high_risk_words) : undefined;
   // What a system prompt has translated, extracted or answered is data.
-  const guarded = named !== undefined && system !== undefined && treatsTexts(system) ? undefined : named;
+  const topic = named !== undefined && system !== undefined && treatsTexts(system) ? undefined : named;
   const kind =
-    said.taskFields.kind ??
-    (housekeeping === undefined ? kindOf(subject, features, guarded) : taskKindOf[housekeeping]);
+    said.taskFields.kind ?? (housekeeping === undefined ? kindOf(subject, features, topic) : taskKindOf[housekeeping]);
   const sensitive = redactions > 0 || (said.sensitive ?? true);
 
-  const run = runSignalsOf(conversation.run, routing.run_prose_calls);
+  const run = runSignalsOf(conversation.run);
   // A title is no part of the task that it names: it neither inherits the task's trouble nor adds to it.
   const key = housekeeping === undefined ? taskKeyOf(said) : undefined;
   const { runtime, after } = runtimeOf({
@@ -91,7 +90,7 @@ export function assess(
   // What only words suggest never overrides a route that the caller has asked for.
   const guesses =
     housekeeping === undefined && (fields.kind !== undefined || !asksForCheaper(request, sensitive, repoContext));
-  const risk = guesses ? riskOf(kind, guarded) : noRisk;
+  const risk = guesses ? riskOf(kind, topic) : noRisk;
   const task: RoutingTask = {
     task_id: said.taskId ?? request.requestId,
     goal_id: goalIdOf(said),

@@ -11,7 +11,7 @@ import type { Choice, Evidence } from "./choice.ts";
 import { withAffinity } from "./rules/affinity.ts";
 import { choose } from "./rules/precedence.ts";
 import { privacyOf } from "./rules/privacy.ts";
-import { confidenceOfScore, scoreOf, writesTooMuch } from "./rules/score.ts";
+import { confidenceOfScore, exceedsProseBound, scoreOf } from "./rules/score.ts";
 import { withinSoftCap } from "./select/budget.ts";
 import { selectModel } from "./select/select-model.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -31,9 +31,9 @@ export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snaps
   }
   if (snapshot.runEvidence !== undefined) evidence.push(...snapshot.runEvidence);
   const privacy = privacyOf(task, evidence);
-  const struggles = writesTooMuch(snapshot);
-  if (struggles) evidence.push(`prose=${snapshot.prose}`, `run_prose_chars=${policy.routing.run_prose_chars}`);
-  const score = scoreOf(task, runtime, policy, evidence, snapshot.scale, struggles);
+  const overProseBound = exceedsProseBound(snapshot);
+  if (overProseBound) evidence.push(`prose=${snapshot.prose}`, `run_prose_chars=${policy.routing.run_prose_chars}`);
+  const score = scoreOf(task, runtime, policy, evidence, snapshot.scale, overProseBound);
   const chosen = choose({ task, runtime, snapshot, privacy, score, evidence });
   const choice = withinSoftCap(withAffinity(chosen, snapshot, evidence), snapshot, evidence);
   const outcome = outcomeOf(choice, privacy.freeAllowed, snapshot, evidence);

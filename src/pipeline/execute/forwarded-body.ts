@@ -6,7 +6,7 @@ import {
   type Json,
   type JsonObject,
 } from "#domain/chat.ts";
-import { memoizeByMessage, wholeMessage } from "#domain/known-message.ts";
+import { memoizeByMessage, wholeMessage } from "#domain/message-memo.ts";
 import type { Model } from "#domain/model.ts";
 import { highestRates } from "#domain/money/prices.ts";
 import { lowerLimits } from "#domain/output-limits.ts";

@@ -10,7 +10,7 @@ import { type RetryAdvice, retryAfterOf } from "#pipeline/retry-advice.ts";
 import { spendView } from "#pipeline/take-snapshot.ts";
 import { CredentialNotReplaceable, type Finding, maxSecrets, TooManySecrets } from "#privacy/redaction.ts";
 import { failureAnswer } from "./failure-answer.ts";
-import type { Head, Refusal } from "./reply.ts";
+import type { DecisionHeaders, Refusal } from "./reply.ts";
 
 /** How each refusing cause is said to a caller: what is wrong and what to do. A cause that never refuses has no entry. */
 const sentences: { readonly [C in Cause]?: (evidence: readonly string[], findings: readonly Finding[]) => string } = {
@@ -59,31 +59,31 @@ function refusal(
 
 /** A decision that is neither ROUTE nor SCOUT. */
 export function refusedDecision(
-  head: Head,
+  headers: DecisionHeaders,
   caps: Caps,
   advice: RetryAdvice = { shouldRetry: false },
   findings: readonly Finding[] = [],
 ): Refusal {
-  const { cause, evidence } = head.decision;
+  const { cause, evidence } = headers.decision;
   const { shouldRetry, retryAfterS } = advice;
   const detail =
     cause === "budget_hard_cap_exceeded"
-      ? budgetSentence(evidence, advice, head.goal === "adhoc" ? sharedGoal(caps) : "")
+      ? budgetSentence(evidence, advice, headers.goal === "adhoc" ? sharedGoal(caps) : "")
       : (sentences[cause]?.(evidence, findings) ?? `The request was refused: ${cause}.`);
-  const { action } = head.decision;
-  return refusal(403, cause, `${detail.trimEnd()} (${action}: ${cause})`, { head, shouldRetry, retryAfterS });
+  const { action } = headers.decision;
+  return refusal(403, cause, `${detail.trimEnd()} (${action}: ${cause})`, { headers, shouldRetry, retryAfterS });
 }
 
 /** The budget store does not answer: nothing is sent. */
-export function storeUnavailable(head: Head, status: LedgerStatus): Refusal {
+export function storeUnavailable(headers: DecisionHeaders, status: LedgerStatus): Refusal {
   const { detail, retryAfterS } = outageOf(status);
   const shouldRetry = retryAfterS !== undefined;
-  return refusal(503, "budget_store_unavailable", detail, { head, shouldRetry, retryAfterS });
+  return refusal(503, "budget_store_unavailable", detail, { headers, shouldRetry, retryAfterS });
 }
 
 /** Nobody is left to read it; the status is for the record. */
-export function callerGone(head: Head): Refusal {
-  return refusal(499, "caller_gone", "The caller disconnected.", { head });
+export function callerGone(headers: DecisionHeaders): Refusal {
+  return refusal(499, "caller_gone", "The caller disconnected.", { headers });
 }
 
 /** A field that may change model, terms or price, with a value that is not harmless. `param` says where in it. */
@@ -134,16 +134,16 @@ export function refusedExecution(
   execution: Exclude<Execution, { kind: "answered" }>,
   context: RequestContext,
   routed: RoutedDecision,
-  head: Head,
+  headers: DecisionHeaders,
   ports: Ports,
 ): Refusal {
   switch (execution.kind) {
     case "refused": {
-      const decision = deniedByLedger(execution, context, routed, head.decision);
-      return refusedDecision({ ...head, decision }, routed.snapshot.caps, execution.retryAdvice);
+      const decision = deniedByLedger(execution, context, routed, headers.decision);
+      return refusedDecision({ ...headers, decision }, routed.snapshot.caps, execution.retryAdvice);
     }
     case "unavailable":
-      return storeUnavailable(head, ports.ledger.status());
+      return storeUnavailable(headers, ports.ledger.status());
     case "no_capacity": {
       const { queue_ms } = context.configuration.policy.upstream;
       const retryAfterS = execution.isFull
@@ -154,17 +154,17 @@ export function refusedExecution(
       if (outage !== undefined)
         why = `The upstream cannot be reached (${outage.reason}); one request a second tries it`;
       if (execution.isFull) why = "Every model that may answer has as many calls as it may (max_in_flight)";
-      return refusal(503, "no_capacity", `${why}. Try again shortly.`, { head, ...retryIn(retryAfterS) });
+      return refusal(503, "no_capacity", `${why}. Try again shortly.`, { headers, ...retryIn(retryAfterS) });
     }
     case "caller_gone":
-      return callerGone(head);
+      return callerGone(headers);
     case "failed": {
       // All that could be tried was tried, or nothing more made sense.
       const { status, code, detail, isFinal } = failureAnswer(execution.failure);
-      const answeredHead = { ...head, answeredBy: execution.model };
-      if (isFinal) return refusal(status, code, detail, { head: answeredHead });
+      const answeredHeaders = { ...headers, answeredBy: execution.model };
+      if (isFinal) return refusal(status, code, detail, { headers: answeredHeaders });
       const retryAfterS = retryAfterOf(routed, ports.health, execution.failure);
-      return refusal(status, code, detail, { head: answeredHead, ...retryIn(retryAfterS) });
+      return refusal(status, code, detail, { headers: answeredHeaders, ...retryIn(retryAfterS) });
     }
   }
 }

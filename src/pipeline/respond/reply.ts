@@ -8,18 +8,18 @@ import type { UpstreamFailure } from "#upstream/upstream.ts";
 /** The outcome of a chat request. `http/` turns it into a response; nothing else decides a status. */
 export type Reply =
   /** `body` is JSON text. */
-  | { readonly kind: "answer"; readonly body: string; readonly head: Head }
+  | { readonly kind: "answer"; readonly body: string; readonly headers: DecisionHeaders }
   | {
       readonly kind: "stream";
       readonly stream: CallerStream;
-      readonly head: Head;
+      readonly headers: DecisionHeaders;
       /** Its model is still being called: the bytes of the request are needed. */
       readonly isCalling?: true;
     }
   | Refusal;
 
 /** What the answer's headers say about its decision. */
-export interface Head {
+export interface DecisionHeaders {
   readonly decisionId: string;
   readonly decision: RoutingDecision;
   /** The kind of work that the request was taken for. */
@@ -46,7 +46,7 @@ export interface Refusal {
   /** False: the caller's SDK must not repeat the request by itself. */
   readonly shouldRetry: boolean;
   /** Absent when the pipeline did not get as far as a decision. */
-  readonly head?: Head;
+  readonly headers?: DecisionHeaders;
 }
 
 /** The comment that shows a waiting caller that the stream is alive. */

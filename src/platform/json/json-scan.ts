@@ -40,7 +40,7 @@ export class JsonScanner {
   /** Members of objects so far, at any depth: fewer are parsed where a key stands twice. */
   members = 0;
   /** Whether a number so far would be written in another way once it is parsed: it is long, or has an exponent. */
-  hasOddNumbers = false;
+  hasRawNumbers = false;
   readonly #limits: JsonLimits;
 
   constructor(bytes: Uint8Array, limits: JsonLimits) {
@@ -110,9 +110,9 @@ export class JsonScanner {
     const { bytes } = this;
     let at = from + 1;
     for (; isInNumber(bytes[at]); at++) {
-      if (bytes[at] === LOWER_E || bytes[at] === UPPER_E) this.hasOddNumbers = true;
+      if (bytes[at] === LOWER_E || bytes[at] === UPPER_E) this.hasRawNumbers = true;
     }
-    if (at - from > maxSafeDigits) this.hasOddNumbers = true;
+    if (at - from > maxSafeDigits) this.hasRawNumbers = true;
     return at;
   }
 }

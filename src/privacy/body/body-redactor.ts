@@ -1,5 +1,5 @@
 import { type ChatMessage, isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { Fact, wholeMessage } from "#domain/known-message.ts";
+import { Memo, wholeMessage } from "#domain/message-memo.ts";
 import { isRawJSON } from "#domain/raw-json.ts";
 import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
 import { Placeholders, placeholderNumbers, placeholderNumbersOf } from "#privacy/restore/placeholders.ts";
@@ -27,17 +27,17 @@ const secretKeyName = /pass|pwd|secret|token|key|cred|auth/i;
 /** How much before a secret tells whether it would be one without the part that follows. */
 const secretLeadLength = 512;
 
-/** What the scans of a piece of a body have found, in the order in which they were asked; nothing at all where all of it is clean. */
+/** What the scans of a message or member of a body have found, in the order in which they were asked; nothing at all where all of it is clean. */
 interface Scanned {
   readonly by: BodyScanners;
   readonly spans: readonly (readonly Span[])[];
 }
 
-const scanned = new Fact<Scanned>();
+const scanned = new Memo<Scanned>();
 
 /**
  * Redacts one request body. Numbers run through the whole body in document order.
- * @param by whose results are reused for pieces that are known from earlier bodies: scans of the same policy
+ * @param by whose results are reused for messages and members that are cached from earlier bodies: scans of the same policy
  * @param neverRestored present where values are put back into the answer: those that are not
  * @throws CredentialNotReplaceable where a credential stands in a key or an id
  */
@@ -121,7 +121,7 @@ class BodyRedactor {
   /** `messageIndex rule` → finding, in order of first appearance; not there before the first. */
   #findings: Map<string, { rule: string; count: number; messageIndex: number }> | undefined;
 
-  /** Of the piece that is being read: what has been found, if nobody knew, or else what is still to come. */
+  /** Of the message or member that is being read: what has been found, if nobody knew, or else what is still to come. */
   #found: (readonly Span[])[] | undefined;
   #known: Iterator<readonly Span[]> | undefined;
 
@@ -156,7 +156,7 @@ class BodyRedactor {
   #redactMessage(message: ChatMessage, index: number): ChatMessage {
     this.#messageIndex = index;
     this.#path.push("messages", index);
-    const redacted = this.#redactPiece(message, () => {
+    const redacted = this.#redactCached(message, () => {
       const whole = wholeMessage(message);
       const read = this.#redactObject(whole, "");
       // Roles are names: a copy keeps its own.
@@ -167,22 +167,22 @@ class BodyRedactor {
     return redacted;
   }
 
-  #isClean(piece: object): boolean {
-    const known = scanned.of(piece);
+  #isClean(part: object): boolean {
+    const known = scanned.of(part);
     return known !== undefined && known.by === this.#by && known.spans.length === 0;
   }
 
-  /** A piece of the body: if it is known, no text of it is scanned. */
-  #redactPiece<T extends object>(piece: T, redact: () => T): T {
-    const known = scanned.of(piece);
+  /** A message or member: if it is cached, no text of it is scanned. */
+  #redactCached<T extends object>(part: T, redact: () => T): T {
+    const known = scanned.of(part);
     const isKnown = known?.by === this.#by;
-    if (isKnown && this.isListing) return piece;
+    if (isKnown && this.isListing) return part;
     const found: (readonly Span[])[] = [];
     if (isKnown) this.#known = known.spans.values();
     else this.#found = found;
     const redacted = redact();
     if (!isKnown && !this.isListing)
-      scanned.set(piece, { by: this.#by, spans: found.some(({ length }) => length > 0) ? found : [] });
+      scanned.set(part, { by: this.#by, spans: found.some(({ length }) => length > 0) ? found : [] });
     this.#known = undefined;
     this.#found = undefined;
     return redacted;
@@ -198,7 +198,7 @@ class BodyRedactor {
   reportMember(value: Json, key: string): void {
     if (typeof value !== "object" || value === null) this.redactValue(value, key);
     else if (!this.#isClean(value))
-      this.#redactPiece(value, () => {
+      this.#redactCached(value, () => {
         this.redactValue(value, key);
         return value;
       });
@@ -282,24 +282,24 @@ class BodyRedactor {
   /** Secrets that begin in one text part and end in a later one: what each part has to lose. */
   #secretsAcrossParts(array: readonly Json[]): Map<number, PartSpan[]> | undefined {
     let cuts: Map<number, PartSpan[]> | undefined;
-    for (const { text, pieces } of boundaryWindows(array)) {
+    for (const { text, parts } of boundaryWindows(array)) {
       let place = 0;
       for (const span of this.#scan("text", text)) {
-        while ((pieces[place]?.to ?? text.length) <= span.start) place++;
-        const end = this.#endOfSecret(text, pieces, place, span);
-        if (end <= (pieces[place]?.to ?? end)) continue; // it is found in its part
+        while ((parts[place]?.to ?? text.length) <= span.start) place++;
+        const end = this.#endOfSecret(text, parts, place, span);
+        if (end <= (parts[place]?.to ?? end)) continue; // it is found in its part
         const value = text.slice(span.start, end);
-        for (let at = place; at < pieces.length; at++) {
-          const piece = pieces[at];
-          if (piece === undefined || piece.from >= end) break;
+        for (let at = place; at < parts.length; at++) {
+          const part = parts[at];
+          if (part === undefined || part.from >= end) break;
           cuts ??= new Map();
-          const cut = cuts.get(piece.index) ?? [];
-          cuts.set(piece.index, cut);
-          const toPart = piece.offset - piece.from;
-          const start = Math.max(span.start, piece.from) + toPart;
+          const cut = cuts.get(part.index) ?? [];
+          cuts.set(part.index, cut);
+          const toPart = part.offset - part.from;
+          const start = Math.max(span.start, part.from) + toPart;
           cut.push({
             start,
-            end: Math.min(end, piece.to) + toPart,
+            end: Math.min(end, part.to) + toPart,
             rule: span.rule,
             value,
             startsInEarlierPart: at > place,
@@ -310,10 +310,10 @@ class BodyRedactor {
     return cuts;
   }
 
-  /** Where a secret ends that begins in a piece: a token that is whole at a joint ends there, unless what follows can be more of it. */
-  #endOfSecret(text: string, pieces: readonly WindowPart[], place: number, { start, end }: Span): number {
-    for (let at = place; at < pieces.length; at++) {
-      const joint = pieces[at]?.to ?? end;
+  /** Where a secret ends that begins in a part: a token that is whole at a joint ends there, unless what follows can be more of it. */
+  #endOfSecret(text: string, parts: readonly WindowPart[], place: number, { start, end }: Span): number {
+    for (let at = place; at < parts.length; at++) {
+      const joint = parts[at]?.to ?? end;
       if (joint >= end) break;
       const next = text.slice(joint, joint + secretLeadLength);
       if (!mayContinueToken(next, at > place) && this.#isCompleteSecret(text, start, joint)) return joint;

@@ -9,7 +9,7 @@ export const boundaryWindow = 4_096;
 export interface WindowPart {
   /** Of the part. */
   readonly index: number;
-  /** Where the piece begins in the part's text. */
+  /** Where it begins in the part's text. */
   readonly offset: number;
   /** Where it stands in the joined text: `[from, to)`. */
   readonly from: number;
@@ -25,13 +25,13 @@ export function textFieldOf(part: JsonObject): "text" | "refusal" | undefined {
 /** The texts of parts that stand beside each other, joined; of long ones only what is near a joint. */
 export function* boundaryWindows(
   array: readonly Json[],
-): Generator<{ readonly text: string; readonly pieces: readonly WindowPart[] }> {
+): Generator<{ readonly text: string; readonly parts: readonly WindowPart[] }> {
   let text = "";
-  let pieces: WindowPart[] = [];
-  const add = (index: number, offset: number, piece: string) => {
-    if (piece === "") return;
-    pieces.push({ index, offset, from: text.length, to: text.length + piece.length });
-    text += piece;
+  let parts: WindowPart[] = [];
+  const add = (index: number, offset: number, said: string) => {
+    if (said === "") return;
+    parts.push({ index, offset, from: text.length, to: text.length + said.length });
+    text += said;
   };
   for (let index = 0; index < array.length; index++) {
     const item = array[index];
@@ -42,12 +42,12 @@ export function* boundaryWindows(
       continue;
     }
     if (part !== undefined) add(index, 0, part.slice(0, boundaryWindow));
-    if (pieces.length > 1) yield { text, pieces };
+    if (parts.length > 1) yield { text, parts };
     text = "";
-    pieces = [];
+    parts = [];
     if (part !== undefined) add(index, part.length - boundaryWindow, part.slice(-boundaryWindow));
   }
-  if (pieces.length > 1) yield { text, pieces };
+  if (parts.length > 1) yield { text, parts };
 }
 
 /** Fewer characters behind a whole token are the beginning of something else. */
@@ -57,12 +57,12 @@ const maxContinuationLength = 512;
 /**
  * Whether a text that follows a whole token, in the next part of a message, can be more of it: at least eight characters of tokens
  * in a row that are no words. `Continue`, `C` and `import os` are not.
- * @param inPieces the token is in several parts itself: then fewer characters can be its last piece
+ * @param inSeveralParts the token is in several parts itself: then fewer characters can be its last part
  */
-export function mayContinueToken(text: string, inPieces: boolean): boolean {
+export function mayContinueToken(text: string, inSeveralParts: boolean): boolean {
   let end = 0;
   while (end < maxContinuationLength && ((classes[text.charCodeAt(end)] ?? 0) & inToken) !== 0) end++;
-  if (end < minContinuationLength) return inPieces && end > 0;
+  if (end < minContinuationLength) return inSeveralParts && end > 0;
   const run = text.slice(0, end);
   const { digits, bigramScore, classChanges } = shapeOf(run);
   if (digits === 0) return bigramScore < -0.5 || classChanges * 3 > end;

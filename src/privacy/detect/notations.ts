@@ -9,7 +9,7 @@ import { isPassword, isSecret } from "./values.ts";
 
 /** A way to write a secret that a word of its own gives away: the option of a command, a clause of SQL, a line of a file. */
 interface Command {
-  /** The keyword, as `anchors.ts` lists it. */
+  /** The keyword, as `keyword-prefilter.ts` lists it. */
   readonly word: string;
   readonly id?: string;
   /** What the value has to be; by default anything that is no variable and no plain word. */

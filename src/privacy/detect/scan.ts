@@ -2,11 +2,11 @@ import type { EncodedText } from "#privacy/text/base64.ts";
 import { EQUALS, SPACE } from "#privacy/text/characters.ts";
 import { type NormalizedText, normalize } from "#privacy/text/normalized-text.ts";
 import { mergeSpans, type Scan, type Span } from "#privacy/text/spans.ts";
-import { type AnchorVisitor, eachAnchor, type KeywordKind } from "./anchors.ts";
 import { AssignmentScanner } from "./assignments.ts";
+import { Base64RunReader } from "./base64-runs.ts";
 import { scanPem, scanPutty } from "./keys.ts";
+import { type KeywordKind, type PrefilterVisitor, prefilter } from "./keyword-prefilter.ts";
 import { scanCookie, scanDsn, scanNotations, scanPiped, scanUrl } from "./notations.ts";
-import { StretchReader } from "./stretches.ts";
 import { scanInsert } from "./tables.ts";
 
 /** More rules, run over a normalized text; their spans are places in it. */
@@ -30,7 +30,7 @@ function scan(text: string, options: ScanOptions, depth: 0 | 1): readonly Span[]
   const { credentials, disabled, additionalRules } = options;
   const normalized = normalize(text);
   const reader = new CredentialReader(normalized);
-  if (credentials) eachAnchor(normalized, reader);
+  if (credentials) prefilter(normalized, reader);
   const { found, encoded } = reader;
   for (const rules of additionalRules) rules(normalized, found);
   let spans = toSourceSpans(normalized, found);
@@ -45,12 +45,12 @@ function scan(text: string, options: ScanOptions, depth: 0 | 1): readonly Span[]
   return mergeSpans(spans);
 }
 
-/** Reads what stands at the anchors of one text. */
-class CredentialReader implements AnchorVisitor {
+/** Reads what stands at the keywords and in the runs of base64 of one text. */
+class CredentialReader implements PrefilterVisitor {
   /** Behind assignments and other keywords. */
   readonly #beside: Span[] = [];
   readonly #normalized: NormalizedText;
-  readonly #stretches: StretchReader;
+  readonly #runs: Base64RunReader;
   readonly #assignments: AssignmentScanner;
   /** The end of the header with cookies that was read last. */
   #cookieEnd = 0;
@@ -58,22 +58,22 @@ class CredentialReader implements AnchorVisitor {
 
   constructor(normalized: NormalizedText) {
     this.#normalized = normalized;
-    this.#stretches = new StretchReader(normalized);
+    this.#runs = new Base64RunReader(normalized);
     this.#assignments = new AssignmentScanner(normalized, this.#beside);
   }
 
   /** What says itself what it is comes first: it names what others find too. */
   get found(): Span[] {
-    return [...this.#stretches.found, ...this.#beside];
+    return [...this.#runs.found, ...this.#beside];
   }
 
   /** What is encoded in the text. */
   get encoded(): readonly EncodedText[] {
-    return this.#stretches.encoded;
+    return this.#runs.encoded;
   }
 
-  stretch(from: number, to: number): number {
-    return this.#stretches.read(from, to);
+  base64Run(from: number, to: number): number {
+    return this.#runs.read(from, to);
   }
 
   keyword(at: number, word: string, kind: KeywordKind): number {

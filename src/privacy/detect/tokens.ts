@@ -212,7 +212,7 @@ function isDistinctive(start: string): boolean {
 /** How much base64 has to stand before a beginning of three letters and more, so that it is taken for a part of that. */
 const surroundingBase64Length = 32;
 
-/** A stretch of base64, in contrast to a path. */
+/** A run of base64, in contrast to a path. */
 function isBase64Data(text: string): boolean {
   if (text.length < surroundingBase64Length || !/^[A-Za-z0-9+/]+$/.test(text)) return false;
   const shape = shapeOf(text);

@@ -1,5 +1,5 @@
 import type { ChatMessage, Json } from "#domain/chat.ts";
-import { memoizeByMessage } from "#domain/known-message.ts";
+import { memoizeByMessage } from "#domain/message-memo.ts";
 
 /**
  * Gives each secret of one request its placeholder: same secret, same number; numbers in order of first appearance, without those of

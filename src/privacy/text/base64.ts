@@ -16,7 +16,7 @@ sextets[UNDERSCORE] = 63;
 /** 1 for the characters of base64 in both alphabets, which are also those of a token and `+/`. */
 export const base64Characters = Uint8Array.from(sextets, (sextet) => (sextet < 0 ? 0 : 1));
 
-/** A stretch of base64 and the printable text it stands for. */
+/** A run of base64 and the printable text it stands for. */
 export interface EncodedText extends Span {
   readonly text: string;
 }

@@ -7,7 +7,7 @@ import { privacyEngine } from "#privacy/engine.ts";
 import { scanInSlices, sliceLength } from "./scan-in-slices.ts";
 
 const scan = credentialScan({ credentials: true, disabled: new Set(), additionalRules: [] });
-const noTurn = async () => undefined;
+const noTick = async () => undefined;
 
 // Assembled here so that scanners of repositories do not take them for keys.
 const token = ["ghp", "x7Gk2mQ9vB4nR8tL1wZ5cJ3hF6yD0sA2pE4u"].join("_");
@@ -43,7 +43,7 @@ describe("a long text scanned in slices", () => {
         fc.integer({ min: 1, max: 2 }),
         async (at, slice) => {
           const text = around(secret, slice * sliceLength + at);
-          expect(await scanInSlices(text, scan, noTurn)).toEqual(scan(text));
+          expect(await scanInSlices(text, scan, noTick)).toEqual(scan(text));
         },
       ),
       { numRuns: 12 },
@@ -59,7 +59,7 @@ describe("a long text scanned in slices", () => {
     const text = around(long, sliceLength - 100);
     const [span] = scan(text);
     expect((span?.end ?? 0) - (span?.start ?? 0)).toBeGreaterThan(150_000);
-    expect(await scanInSlices(text, scan, noTurn)).toEqual(scan(text));
+    expect(await scanInSlices(text, scan, noTick)).toEqual(scan(text));
   });
 
   test("never reads more than a slice and its context at once", async () => {
@@ -68,7 +68,7 @@ describe("a long text scanned in slices", () => {
       lengths.push(text.length);
       return [];
     };
-    await scanInSlices("\u0301".repeat(2_000_000), measuring, noTurn);
+    await scanInSlices("\u0301".repeat(2_000_000), measuring, noTick);
     expect(lengths.length).toBe(Math.ceil(2_000_000 / sliceLength));
     expect(Math.max(...lengths)).toBeLessThan(3 * sliceLength);
   });

@@ -14,23 +14,23 @@ const maxLineLength = 4_096;
 const maxSecretLength = 1_048_576;
 
 /**
- * The secrets in a text of any length; `turn` is awaited before so many characters are read, so that others are served in
+ * The secrets in a text of any length; `tick` is awaited before so many characters are read, so that others are served in
  * between. Rejects with `TooManySecrets` beyond `maxSecrets`.
  */
 export async function scanInSlices(
   text: string,
   scan: Scan,
-  turn: (length: number) => Promise<void>,
+  tick: (length: number) => Promise<void>,
 ): Promise<readonly Span[]> {
   if (text.length <= sliceLength) {
-    await turn(text.length);
+    await tick(text.length);
     return scan(text);
   }
   const found: Span[] = [];
   for (let from = 0; from < text.length; from += sliceLength) {
     for (let behind = surroundingLength; ; behind *= 4) {
       const to = Math.min(text.length, from + sliceLength + behind);
-      await turn(to - from);
+      await tick(to - from);
       const spans = spansOfSlice(text, scan, from, to);
       const isCut = to < text.length && spans.some(({ end }) => end > to - maxLineLength);
       if (isCut && behind < maxSecretLength) continue;

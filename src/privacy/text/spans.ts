@@ -1,4 +1,4 @@
-/** A stretch of text that must not go upstream: `[start, end)` in UTF-16 units of the text it was found in. */
+/** A part of a text that must not go upstream: `[start, end)` in UTF-16 units of the text it was found in. */
 export interface Span {
   readonly start: number;
   readonly end: number;

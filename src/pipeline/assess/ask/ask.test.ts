@@ -3,14 +3,14 @@ import type { TaskKind } from "#domain/routing.ts";
 import { aPolicy } from "#pipeline/decide/fixtures.ts";
 import { jsonLines } from "#platform/testing/json-lines.ts";
 import { dimensionsOf, featuresOf } from "./features.ts";
-import { guardedIn, hasTextsTreated } from "./guarded.ts";
+import { hasTextsTreated, highRiskTopicIn } from "./high-risk-topic.ts";
 import { kindOf, riskOf } from "./kind.ts";
 import { Lexicon } from "./lexicon.ts";
 import { sentencesOf } from "./sentences.ts";
 
-const { guarded_words } = aPolicy().routing;
-const guarded = (ask: string, own = guarded_words) => guardedIn(ask.toLowerCase(), own);
-const kind = (ask: string) => kindOf(ask.toLowerCase(), featuresOf(ask), guarded(ask));
+const { high_risk_words } = aPolicy().routing;
+const topicOf = (ask: string, own = high_risk_words) => highRiskTopicIn(ask.toLowerCase(), own);
+const kind = (ask: string) => kindOf(ask.toLowerCase(), featuresOf(ask), topicOf(ask));
 
 describe("what an ask looks like", () => {
   test("is counted in its beginning and its end", () => {
@@ -78,9 +78,9 @@ test.each<[TaskKind, string]>(jsonLines(import.meta.dir, "fixtures/kinds.jsonl")
   expect(kind(ask)).toBe(expected);
 });
 
-describe("a guarded topic", () => {
+describe("a high-risk topic", () => {
   test("is at high risk, critical where data in production is destroyed", () => {
-    const risk = (ask: string) => riskOf(kind(ask), guarded(ask));
+    const risk = (ask: string) => riskOf(kind(ask), topicOf(ask));
     expect(risk("Let users sign in with their Google account")).toEqual({ risk_level: "HIGH", blast_radius: "MEDIUM" });
     expect(risk("Rotate the signing keys in production")).toEqual({ risk_level: "HIGH", blast_radius: "HIGH" });
     expect(risk("Drop the orders table in production").risk_level).toBe("CRITICAL");
@@ -108,7 +108,7 @@ describe("a guarded topic", () => {
     ["a text that somebody answers", "Reply to this customer.\n\nMy card was charged twice, cancel the subscription."],
     ["a text to be filed", "Route this ticket to a team.\n\nFix the login, it throws me out."],
   ])("is not %s", (_, ask) => {
-    expect(guarded(ask)).toBeUndefined();
+    expect(topicOf(ask)).toBeUndefined();
   });
 
   test("is no matter of a system prompt that has texts treated", () => {
@@ -117,11 +117,11 @@ describe("a guarded topic", () => {
   });
 
   test("is also what the policy's own words name", () => {
-    const own = { ...guarded_words, payment: ["Margin call"], destructive_migration: ["shred*"] };
+    const own = { ...high_risk_words, payment: ["Margin call"], destructive_migration: ["shred*"] };
     const ask = "Change when the margin call begins";
-    expect(guarded(ask)).toBeUndefined();
-    expect(guarded(ask, own)?.kind).toBe("PAYMENT");
-    expect(guarded("Add a shredder for old exports", own)?.kind).toBe("DESTRUCTIVE_MIGRATION");
-    expect(guarded("Explain the margin call", own)).toBeUndefined();
+    expect(topicOf(ask)).toBeUndefined();
+    expect(topicOf(ask, own)?.kind).toBe("PAYMENT");
+    expect(topicOf("Add a shredder for old exports", own)?.kind).toBe("DESTRUCTIVE_MIGRATION");
+    expect(topicOf("Explain the margin call", own)).toBeUndefined();
   });
 });

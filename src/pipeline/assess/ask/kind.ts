@@ -1,5 +1,5 @@
 import type { AskFeatures, Level, TaskKind } from "#domain/routing.ts";
-import type { Guarded } from "./guarded.ts";
+import type { HighRiskTopic } from "./high-risk-topic.ts";
 import words from "./kind-words.yaml";
 import { Lexicon } from "./lexicon.ts";
 import { isListOrQuiz } from "./sentences.ts";
@@ -14,8 +14,8 @@ const longReport = 60;
 const readLength = 600;
 
 /** The kind of work an ask is: what is to be done goes before what it is about, and the words in front before those behind. */
-export function kindOf(ask: string, features: AskFeatures, guarded: Guarded | undefined): TaskKind {
-  if (guarded !== undefined) return guarded.kind;
+export function kindOf(ask: string, features: AskFeatures, topic: HighRiskTopic | undefined): TaskKind {
+  if (topic !== undefined) return topic.kind;
   const read = ask.slice(0, readLength);
   if (isListOrQuiz(read)) return "OTHER";
   const named = lexicon.read(read);
@@ -42,12 +42,12 @@ export interface Risk {
   readonly blast_radius: Level;
 }
 
-/** HIGH sends a guarded kind to the senior model by a hard rule; CRITICAL is destruction in production. */
-export function riskOf(kind: TaskKind, guarded: Guarded | undefined): Risk {
-  const live = guarded?.live === true;
+/** HIGH sends a high-risk kind to the senior model by a hard rule; CRITICAL is destruction in production. */
+export function riskOf(kind: TaskKind, topic: HighRiskTopic | undefined): Risk {
+  const live = topic?.live === true;
   if (kind === "DESTRUCTIVE_MIGRATION") return { risk_level: live ? "CRITICAL" : "HIGH", blast_radius: "HIGH" };
-  const isGuarded = kind === "SECURITY" || kind === "AUTH" || kind === "PAYMENT";
-  return isGuarded ? { risk_level: "HIGH", blast_radius: live ? "HIGH" : "MEDIUM" } : noRisk;
+  const isHighRisk = kind === "SECURITY" || kind === "AUTH" || kind === "PAYMENT";
+  return isHighRisk ? { risk_level: "HIGH", blast_radius: live ? "HIGH" : "MEDIUM" } : noRisk;
 }
 
 export const noRisk: Risk = { risk_level: "LOW", blast_radius: "LOW" };

@@ -1,5 +1,5 @@
 import { type ChatMessage, type GatewayFields, isSystemRole } from "#domain/chat.ts";
-import { memoizeByMessage } from "#domain/known-message.ts";
+import { memoizeByMessage } from "#domain/message-memo.ts";
 import { sharedHash } from "#pipeline/assess/run/hashes.ts";
 import { textOf, windowOf } from "./text.ts";
 import { readUserMessage } from "./user-message.ts";
@@ -11,15 +11,15 @@ import { readUserMessage } from "./user-message.ts";
 export function conversationKeyOf(ids: GatewayFields, messages: readonly ChatMessage[]): string {
   const session = ids.sessionId ?? "";
   if (ids.taskId !== undefined) return `${session}\n${ids.taskId}`;
-  let beginning = "";
+  let prefix = "";
   for (const message of messages) {
     const isUser = message.role === "user";
     if (!isUser && !isSystemRole(message.role)) continue;
-    beginning += hashOfMessage(message);
+    prefix += hashOfMessage(message);
     // What an agent puts in front of the ask, such as its instructions for the folder, is the same in many conversations.
     if (isUser && !readUserMessage(message).facts.isEmpty) break;
   }
-  return `${session}\n\n${sharedHash(beginning)}`;
+  return `${session}\n\n${sharedHash(prefix)}`;
 }
 
 const hashOfMessage = memoizeByMessage(({ role, content }) => {

@@ -1,5 +1,5 @@
 import { type ChatMessage, isObject, isSystemRole, type Json, type JsonObject } from "#domain/chat.ts";
-import { memoizeByMessage } from "#domain/known-message.ts";
+import { memoizeByMessage } from "#domain/message-memo.ts";
 import { type RunStep, runStepsFrom } from "#pipeline/assess/run/run-steps.ts";
 import { worksInRepository } from "#pipeline/assess/run/tool-call.ts";
 import { asksToCompact } from "./housekeeping.ts";

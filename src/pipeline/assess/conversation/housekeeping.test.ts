@@ -6,7 +6,7 @@ import { jsonLines } from "#platform/testing/json-lines.ts";
 
 const system = (content: string): JsonObject => ({ role: "system", content });
 const user = (content: string): JsonObject => ({ role: "user", content });
-const guarded = "Rotate the signing keys of the login tokens in production and drop the old users table.";
+const highRisk = "Rotate the signing keys of the login tokens in production and drop the old users table.";
 const kindIn = (messages: JsonObject[], tools?: string[]) =>
   assessed({ messages, ...(tools && { tools }) }).housekeeping;
 
@@ -29,11 +29,11 @@ describe("housekeeping is recognised by what it requests", () => {
     "You analyze memory dumps of crashed servers. Answer in JSON.",
     "You extract the cause of a failure and repair it. Only touch files of the memory system.",
   ])("nor is the work that a system prompt speaks of: %s", (prompt) => {
-    expect(kindIn([system(prompt), user(guarded)])).toBeUndefined();
+    expect(kindIn([system(prompt), user(highRisk)])).toBeUndefined();
   });
 
   test("a call that offers tools is not housekeeping", () => {
-    const messages = [system("Generate concise conversation titles."), user(guarded)];
+    const messages = [system("Generate concise conversation titles."), user(highRisk)];
     expect(kindIn(messages, ["bash"])).toBeUndefined();
   });
 });
@@ -41,7 +41,7 @@ describe("housekeeping is recognised by what it requests", () => {
 describe("housekeeping never escalates", () => {
   const title = [
     system("You are a title generator. You output ONLY a thread title."),
-    user(`[reasoning:high] ${guarded}`),
+    user(`[reasoning:high] ${highRisk}`),
   ];
 
   test("whatever words are in the text that it names", () => {

@@ -1,5 +1,5 @@
 import { type ChatMessage, isSystemRole } from "#domain/chat.ts";
-import { memoizeByMessage } from "#domain/known-message.ts";
+import { memoizeByMessage } from "#domain/message-memo.ts";
 import type { TaskKind } from "#domain/routing.ts";
 import { Lexicon } from "#pipeline/assess/ask/lexicon.ts";
 import lists from "./housekeeping-words.yaml";

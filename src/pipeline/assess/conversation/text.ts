@@ -15,8 +15,8 @@ export function textOf(content: Json | undefined): string {
   if (!Array.isArray(content)) return "";
   let text = "";
   for (const part of content) {
-    const piece = isObject(part) ? part["text"] : undefined;
-    if (typeof piece === "string") text = text === "" ? piece : `${text}\n${piece}`;
+    const said = isObject(part) ? part["text"] : undefined;
+    if (typeof said === "string") text = text === "" ? said : `${text}\n${said}`;
   }
   return text;
 }

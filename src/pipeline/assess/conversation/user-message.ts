@@ -1,12 +1,12 @@
 import type { ChatMessage } from "#domain/chat.ts";
 import { isSystemRole } from "#domain/chat.ts";
-import { Fact } from "#domain/known-message.ts";
+import { Memo } from "#domain/message-memo.ts";
 import { modelFacts } from "#pipeline/assess/run/message-facts.ts";
 import words from "./housekeeping-words.yaml";
 import { type OwnWords, ownWordsIn } from "./own-words.ts";
 import { textOf, windowOf } from "./text.ts";
 
-/** What a message in the user's role is. Flags only: facts are kept from one request to the next, and hold no text. */
+/** What a message in the user's role is. Flags only: they are kept from one request to the next, and hold no text. */
 export interface UserFacts {
   /** Nothing in it is the user's. */
   readonly isEmpty: boolean;
@@ -20,12 +20,12 @@ export interface UserFacts {
   readonly isLabelled: boolean;
 }
 
-const knownFacts = new Fact<UserFacts>();
+const memo = new Memo<UserFacts>();
 const label = /^[A-Z][\w'`()/. -]{0,60}:(?=\s|$)/;
 
 /** What a user's message shows, and its words where they had to be read for that. */
 export function readUserMessage(message: ChatMessage): { readonly facts: UserFacts; readonly words?: OwnWords } {
-  const known = knownFacts.of(message);
+  const known = memo.of(message);
   if (known !== undefined) return { facts: known };
   const text = textOf(message["content"]);
   const shown = windowOf(text);
@@ -38,7 +38,7 @@ export function readUserMessage(message: ChatMessage): { readonly facts: UserFac
     isFramed,
     isLabelled: label.test(shown.trimStart().slice(0, 80)),
   };
-  knownFacts.set(message, facts);
+  memo.set(message, facts);
   return { facts, words: own };
 }
 

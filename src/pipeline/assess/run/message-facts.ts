@@ -1,5 +1,5 @@
 import { type ChatMessage, isObject, type Json } from "#domain/chat.ts";
-import { memoizeByMessage } from "#domain/known-message.ts";
+import { memoizeByMessage } from "#domain/message-memo.ts";
 import { textOf } from "#pipeline/assess/conversation/text.ts";
 import { hashOf } from "./hashes.ts";
 import { readModelText } from "./model-text.ts";

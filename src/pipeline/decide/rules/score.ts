@@ -19,11 +19,11 @@ export function scoreOf(
   policy: Policy,
   evidence: Evidence,
   scale: ScoreScale = "declared",
-  struggles = false,
+  overProseBound = false,
 ): number {
   const points = pointsOf(task, runtime, policy, evidence);
   // A run in trouble is as hard as the hardest asks.
-  const least = struggles ? policy.routing.pro_from : 0;
+  const least = overProseBound ? policy.routing.pro_from : 0;
   const score = Math.max(least, hundredths(scale === "agent" ? agentScore(points, policy) : onScale(points, scale)));
   evidence.push(`points=${points}`, `score_scale=${scale}`, `score=${score}`);
   return score;
@@ -71,7 +71,7 @@ export function troubleOf(runtime: RuntimeState, policy: Policy): number {
 }
 
 /** Whether the run's model writes so much prose of its own that it is in trouble: it explains, doubts and starts over. */
-export function writesTooMuch({ prose = 0, policy }: Pick<Snapshot, "prose" | "policy">): boolean {
+export function exceedsProseBound({ prose = 0, policy }: Pick<Snapshot, "prose" | "policy">): boolean {
   const bound = policy.routing.run_prose_chars;
   return bound > 0 && prose > bound;
 }

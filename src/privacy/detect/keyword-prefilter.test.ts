@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { normalize } from "#privacy/text/normalized-text.ts";
-import { eachAnchor } from "./anchors.ts";
+import { prefilter } from "./keyword-prefilter.ts";
 
 const words = [
   ...'pass pwd key token secret credential auth kennwort clave psk heslo pw: pw= pw" cookie @tcp( :5432: bearer :// curl'.split(
@@ -17,8 +17,8 @@ test("a key word is found in any case, at every position of a text, also at its 
     fc.property(filler, fc.constantFrom(...words), fc.boolean(), filler, (before, word, inCapitals, behind) => {
       const written = inCapitals ? word.toUpperCase() : word;
       const found: string[] = [];
-      eachAnchor(normalize(`${before}${written}${behind}`), {
-        stretch: (_from, to) => to,
+      prefilter(normalize(`${before}${written}${behind}`), {
+        base64Run: (_from, to) => to,
         keyword: (at, which) => {
           found.push(`${which} at ${at}`);
           return at + which.length;
@@ -30,14 +30,14 @@ test("a key word is found in any case, at every position of a text, also at its 
   );
 });
 
-test("a stretch of 16 characters and more is found at every position of a text, and no shorter one", () => {
+test("a run of 16 characters and more is found at every position of a text, and no shorter one", () => {
   const word = fc.string({ unit: fc.constantFrom(..."aZ9_-+/"), minLength: 1, maxLength: 60 });
   fc.assert(
     fc.property(fc.array(word, { maxLength: 300 }), fc.constantFrom(" ", "(", "\n\n"), (parts, between) => {
       const text = parts.join(between);
       const found: string[] = [];
-      eachAnchor(normalize(text), {
-        stretch: (from, to) => {
+      prefilter(normalize(text), {
+        base64Run: (from, to) => {
           found.push(text.slice(from, to));
           return to;
         },

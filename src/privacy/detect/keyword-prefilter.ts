@@ -36,10 +36,10 @@ interface Candidate {
 }
 
 const beginsKeyword = 1;
-const inStretch = 2;
+const inBase64 = 2;
 /** By pair of bytes, little-endian: whether a keyword may stand at it, and whether both are characters of base64 or a token. */
 const pairFlags = Uint8Array.from({ length: 65_536 }, (_, pair) =>
-  base64Characters[pair & 0xff] === 1 && base64Characters[pair >> 8] === 1 ? inStretch : 0,
+  base64Characters[pair & 0xff] === 1 && base64Characters[pair >> 8] === 1 ? inBase64 : 0,
 );
 /** By pair: the index of its words in `groups`, 0 for none. */
 const groupByPair = new Uint8Array(65_536);
@@ -74,10 +74,10 @@ function cases(word: string, at: number): readonly number[] {
   return code >= LOWER_A && code <= LOWER_Z ? [code, code - 32] : [code];
 }
 
-/** Shortest stretch that is looked at: no token is shorter. */
-const minStretchLength = 16;
-/** So many pairs are in such a stretch wherever it begins. */
-const minPairs = minStretchLength / 2 - 1;
+/** Shortest run that is looked at: no token is shorter. */
+const minBase64Length = 16;
+/** So many pairs are in such a run wherever it begins. */
+const minPairs = minBase64Length / 2 - 1;
 
 /** Pairs that are looked at in one go. */
 const blockLength = 4_096;
@@ -85,12 +85,12 @@ const blockLength = 4_096;
 const stops = new Int32Array(blockLength + 1);
 
 /** What is done where something stands that may be a secret, or have one beside it. */
-export interface AnchorVisitor {
+export interface PrefilterVisitor {
   /**
    * Characters of base64 or of a token in a row, not a part of what was read already.
    * @returns where reading goes on
    */
-  stretch(from: number, to: number): number;
+  base64Run(from: number, to: number): number;
   /** A keyword, in whatever case. @returns where the search for keywords goes on, at least one byte further on */
   keyword(at: number, word: string, kind: KeywordKind): number;
 }
@@ -99,12 +99,12 @@ export interface AnchorVisitor {
  * Visits the places of a text at which something may begin, from left to right. No pattern of the runtime passes
  * over all keywords as fast.
  */
-export function eachAnchor(normalized: NormalizedText, visitor: AnchorVisitor): void {
+export function prefilter(normalized: NormalizedText, visitor: PrefilterVisitor): void {
   const { bytes, pairs, length } = normalized;
   const steps = (length + 1) >> 1;
   let keywordsFrom = 0;
-  let stretchesFrom = 0;
-  pairsInStretch = 0;
+  let runsFrom = 0;
+  pairsInRun = 0;
   for (let block = 0; block < steps; block += blockLength) {
     const count = listStops(bytes, pairs, block, Math.min(steps, block + blockLength));
     for (let stop = 0; stop < count; stop++) {
@@ -112,20 +112,20 @@ export function eachAnchor(normalized: NormalizedText, visitor: AnchorVisitor): 
       const at = place & ~1;
       const group = groups[groupByPair[pairs[at >> 1] ?? 0] ?? 0];
       if (group !== undefined) keywordsFrom = visitKeyword(bytes, at, group, keywordsFrom, visitor);
-      if (place !== at && at >= stretchesFrom) stretchesFrom = visitStretch(normalized, at, stretchesFrom, visitor);
+      if (place !== at && at >= runsFrom) runsFrom = visitRun(normalized, at, runsFrom, visitor);
     }
   }
 }
 
-/** How many pairs in a row belong to a stretch. */
-let pairsInStretch = 0;
+/** How many pairs in a row belong to a run. */
+let pairsInRun = 0;
 
 /**
- * Lists the places of pairs at which something may stand; odd where a stretch has become long enough. Which pairs begin something
+ * Lists the places of pairs at which something may stand; odd where a run has become long enough. Which pairs begin something
  * cannot be foretold, and a wrong guess costs more than the rest: so there is no branch.
  */
 function listStops(bytes: Uint8Array, pairs: Uint16Array, from: number, to: number): number {
-  let inRow = pairsInStretch;
+  let inRow = pairsInRun;
   let known = 0;
   for (let pair = from; pair < to; pair++) {
     const flags = pairFlags[pairs[pair] ?? 0] ?? 0;
@@ -134,7 +134,7 @@ function listStops(bytes: Uint8Array, pairs: Uint16Array, from: number, to: numb
     stops[known] = (pair << 1) | isLong;
     known += (flags & beginsKeyword) | isLong;
   }
-  pairsInStretch = inRow;
+  pairsInRun = inRow;
   let count = 0;
   for (let stop = 0; stop < known; stop++) {
     const at = stops[stop] ?? 0;
@@ -146,15 +146,15 @@ function listStops(bytes: Uint8Array, pairs: Uint16Array, from: number, to: numb
 }
 
 /** @param least where reading goes on */
-function visitStretch({ bytes, length }: NormalizedText, at: number, least: number, visitor: AnchorVisitor): number {
+function visitRun({ bytes, length }: NormalizedText, at: number, least: number, visitor: PrefilterVisitor): number {
   let from = at;
   while (from > least && base64Characters[bytes[from - 1] ?? 0] === 1) from--;
   for (;;) {
     let to = from;
     while (to < length && base64Characters[bytes[to] ?? 0] === 1) to++;
-    if (to - from < minStretchLength) return to;
-    from = Math.max(to, visitor.stretch(from, to));
-    // What was read may end within another stretch.
+    if (to - from < minBase64Length) return to;
+    from = Math.max(to, visitor.base64Run(from, to));
+    // What was read may end within another run.
     if (from === to || base64Characters[bytes[from] ?? 0] === 0) return from;
   }
 }
@@ -164,7 +164,7 @@ function visitKeyword(
   place: number,
   group: readonly Candidate[],
   least: number,
-  visitor: AnchorVisitor,
+  visitor: PrefilterVisitor,
 ): number {
   for (let k = 0; k < group.length; k++) {
     const candidate = group[k];

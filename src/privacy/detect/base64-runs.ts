@@ -15,8 +15,8 @@ const minBase64Length = 24;
 /** Shortest run of token characters that is looked at; every rule's token holds one. */
 const minRunLength = 16;
 
-/** Reads one stretch of base64 after the other, left to right, and the runs of token characters in it. */
-export class StretchReader {
+/** Reads one run of base64 after the other, left to right, and the runs of token characters in it. */
+export class Base64RunReader {
   /** Base64 that decoded to text; scanned when the normalized text is no longer needed. */
   readonly encoded: EncodedText[] = [];
   readonly found: Span[] = [];
@@ -67,7 +67,7 @@ export class StretchReader {
     const count = this.found.length;
     const end = this.#tokens.readRun(from, to);
     if (this.found.length > count) return end;
-    // A long stretch of base64 is data: no vendor's key is that long, and all its runs look alike.
+    // A long run of base64 is data: no vendor's key is that long, and all its runs look alike.
     if (base64To - base64From > maxBase64KeyLength) return to;
     if (!/\d/.test(normalized.text.slice(from, to))) return to;
     const value = vendorValueIn(normalized, from, to, base64From, base64To);

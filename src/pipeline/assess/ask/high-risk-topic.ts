@@ -1,11 +1,11 @@
 import type { Policy } from "#config/policy.ts";
 import { windowOf } from "#pipeline/assess/conversation/text.ts";
-import lists from "./guarded-words.yaml";
+import lists from "./high-risk-words.yaml";
 import { Lexicon, type Named } from "./lexicon.ts";
 import { isListOrQuiz, sentencesOf } from "./sentences.ts";
 
-export type GuardedKind = "SECURITY" | "AUTH" | "PAYMENT" | "DESTRUCTIVE_MIGRATION";
-type OwnWords = Policy["routing"]["guarded_words"];
+export type HighRiskKind = "SECURITY" | "AUTH" | "PAYMENT" | "DESTRUCTIVE_MIGRATION";
+type OwnWords = Policy["routing"]["high_risk_words"];
 
 const { polite = "", ...words } = lists;
 const politeWords = new Set(polite.split(" "));
@@ -33,9 +33,9 @@ function lexiconsWith(own: OwnWords) {
 }
 const shippedOnly: OwnWords = { security: [], auth: [], payment: [], destructive_migration: [] };
 
-/** The guarded topic that an ask is to change, and whether it says that production is concerned. */
-export interface Guarded {
-  readonly kind: GuardedKind;
+/** The high-risk topic that an ask is to change, and whether it says that production is concerned. */
+export interface HighRiskTopic {
+  readonly kind: HighRiskKind;
   readonly live: boolean;
 }
 
@@ -57,14 +57,14 @@ const tail = 1_000;
 const maxClauses = 24;
 
 /**
- * A guarded topic is named by a word that means little else, or by two that may, in a sentence that orders a change. A sentence that only
+ * A high-risk topic is named by a word that means little else, or by two that may, in a sentence that orders a change. A sentence that only
  * reads, lists, tests, documents or lays out something is none. Where the first or the last paragraph has a text treated (extracted,
  * translated, rated, answered), the ask is about that text, whatever it says. No grammar: asks in other words are not found, and callers
  * can say so themselves (`metadata.risk_level`).
  *
  * @param text in lower case
  */
-export function guardedIn(text: string, own: OwnWords): Guarded | undefined {
+export function highRiskTopicIn(text: string, own: OwnWords): HighRiskTopic | undefined {
   const ask = windowOf(text, head, tail);
   const { all: lexicon, topics } = lexiconsWith(own);
   // Most asks have no word of a topic, and are read once.
@@ -110,7 +110,7 @@ function isQuestion(sentence: string): boolean {
 }
 
 /** @param reports a statement without an order counts too */
-function topicOf(sentence: string, lexicon: Lexicon, reports: boolean): Guarded | undefined {
+function topicOf(sentence: string, lexicon: Lexicon, reports: boolean): HighRiskTopic | undefined {
   const named = lexicon.read(wholeOf(sentence));
   if (named.has("harmless") || named.has("personal")) return undefined;
   const kind = destroys(named) ? "DESTRUCTIVE_MIGRATION" : namedTopic(named);
