@@ -67,31 +67,31 @@ function policyLines(key: string, node: SchemaNode, indent: string): string[] {
     const lines = Object.entries(node.properties).flatMap(([name, child]) => policyLines(name, child, `${indent}  `));
     return [...comment, `${indent}${key}:`, ...lines];
   }
-  return [...comment, `${indent}${key}: ${defaultOf(node)}`];
+  return [...comment, `${indent}${key}: ${defaultOf(node, () => true)}`];
 }
 
 function policyPage(schema: SchemaNode): string {
   const sections = Object.entries(schema.properties ?? {}).filter(([key]) => key !== "$schema");
   return page([
     "# Policy",
-    "`ROUTING_POLICY_PATH` names a YAML or JSON file that is merged over these defaults; a file with one key is a complete policy. A list replaces the whole list. The gateway does not start with unknown keys, wrong types or inconsistent values: it lists all of them and exits with code 2. The file is loaded again when it changes and on SIGHUP. An invalid file is refused completely, and the last valid one stays in force; `/healthz` (`config`) and the metrics `smart_gateway_config_*` say so. Keys of earlier releases that are gone only give a warning.",
-    "`smart-gateway policy check FILE` checks a file, `policy show` prints the policy in force, `policy schema` the JSON Schema. Times that end in `_ms` are in milliseconds.",
+    "`ROUTING_POLICY_PATH` names a YAML or JSON file that is merged over these defaults; one key is a complete policy, and a list replaces the whole list. With unknown keys, wrong types or inconsistent values the gateway does not start: it lists all of them and exits with code 2. A changed file is loaded again, also on SIGHUP; an invalid one is refused as a whole, and `/healthz` (`config`) and the metrics `smart_gateway_config_*` say so. Keys that earlier releases had only give a warning.",
+    "`smart-gateway policy check FILE` checks a file. Keys in `_ms` are milliseconds, up to a day.",
     ...sections.flatMap(([key, node]) => [
       `## ${key}`,
       ...(node.description ? [node.description] : []),
       keyTable(key, node),
     ]),
     "## Fields that are refused",
-    "Unless `upstream.fields` names them. Values that change nothing go out.",
-    restrictedFieldTable(),
+    "Unless `upstream.fields` says otherwise:",
+    restrictedFieldList(),
   ]);
 }
 
 /** The fields that do the same in one row. */
-function restrictedFieldTable(): string {
+function restrictedFieldList(): string {
   const byAbout = Map.groupBy(Object.keys(restrictedFields), (name) => restrictedFields[name]?.about ?? "");
-  const rows = [...byAbout].map(([about, names]) => [names.map((name) => `\`${name}\``).join(", "), about]);
-  return table(["fields", "what they do"], rows);
+  const fields = [...byAbout].map(([about, names]) => `${names.map((name) => `\`${name}\``).join(", ")}: ${about}`);
+  return fields.map((line) => `* ${line}`).join("\n");
 }
 
 /** A section whose keys need no words of their own: one key, whose value is a map. */
@@ -100,10 +100,10 @@ function isMap({ properties }: SchemaNode): boolean {
   return members.length > 0 && members.every(({ description }) => description === undefined);
 }
 
-/** The default of a key, as YAML on one line. */
-function defaultOf(node: SchemaNode): string {
-  const members = Object.entries(node.properties ?? {}).map(([key, child]) => [key, child.default]);
-  const value = isMap(node) ? Object.fromEntries(members) : node.default;
+/** The default of a key, as YAML on one line; of a map, only the members that `isShown`. */
+function defaultOf(node: SchemaNode, isShown: (value: unknown) => boolean): string {
+  const members = Object.entries(node.properties ?? {}).map(([key, child]) => [key, child.default] as const);
+  const value = isMap(node) ? Object.fromEntries(members.filter(([, each]) => isShown(each))) : node.default;
   return stringify(value, { collectionStyle: "flow", flowCollectionPadding: false, lineWidth: 0 }).trim();
 }
 
@@ -121,7 +121,7 @@ function keyRows(path: string, node: SchemaNode): string[][] {
       const none = child.default === undefined ? "" : `\`${JSON.stringify(child.default)}\``;
       return [[`\`${at}\``, "list", none, child.description ?? ""], ...keyRows(`${at}[]`, child.items)];
     }
-    const fallback = child.default === undefined && !isMap(child) ? "" : `\`${defaultOf(child)}\``;
+    const fallback = child.default === undefined && !isMap(child) ? "" : `\`${defaultOf(child, Boolean)}\``;
     return [[`\`${at}\``, typeName(child), fallback, child.description ?? ""]];
   });
 }
@@ -133,11 +133,12 @@ function typeName(node: SchemaNode): string {
   const [member] = Object.values(node.properties ?? {});
   if (isMap(node) && member !== undefined) return `map of ${typeName(member)}`;
   if (node.type === "object") return "section";
-  const name =
-    { integer: "whole number", string: "text", boolean: "true or false" }[node.type ?? ""] ?? node.type ?? "";
+  const name = { integer: "integer", string: "text", boolean: "boolean" }[node.type ?? ""] ?? node.type ?? "";
   if (node.minimum === undefined && node.maximum === undefined) return name;
   if (node.maximum === undefined) return `${name}, ≥ ${node.minimum}`;
-  return `${name}, ${node.minimum ?? "…"} to ${node.maximum}`;
+  // Times in milliseconds may be as long as a day.
+  if (node.maximum === 86_400_000) return name;
+  return `${name}, ${node.minimum ?? "…"}–${node.maximum}`;
 }
 
 function modelsPage(schema: SchemaNode): string {
@@ -250,13 +251,12 @@ function settingsPage(): string {
   ]);
   return page([
     "# Settings",
-    "Settings are read once, at start, from the environment and from a file `.env` in the working directory. An empty value counts as unset. If settings are invalid, all of them are listed, and the exit code is 2. Values of secret settings are never printed.",
+    "Read once, at start, from the environment and from the file that `serve --env-file` names. An empty value counts as unset. Invalid settings are listed, all at once, with exit code 2.",
     table(["name", "default", "meaning"], rows),
-    `${secretSettings.map((name) => `\`${name}_FILE\``).join(", ")} name a file that holds the value instead, such as a mounted secret; it is read at start, without the white space around it. Both forms set is an error.`,
+    `${secretSettings.map((name) => `\`${name}_FILE\``).join(", ")} name a file that holds the value instead, such as a mounted secret. Both forms set is an error.`,
     "## Further variables",
-    "Read by the runtime, by libraries, or by single commands. `NODE_EXTRA_CA_CERTS` and `MIMALLOC_PURGE_DELAY` have no effect in `.env`, because the runtime reads them before that file.",
+    "Read by the runtime, by libraries, or by single commands. `NODE_EXTRA_CA_CERTS` and `MIMALLOC_PURGE_DELAY` have no effect in an env file, because the runtime reads them before.",
     table(["name", "meaning"], furtherVariables),
-    "The policy and the model registry are separate files: see [policy](policy.md) and [models](models.md).",
   ]);
 }
 
@@ -410,7 +410,7 @@ function list(lines: readonly string[]): string {
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+  return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }
 
 function wrapped(text: string, width: number): string[] {

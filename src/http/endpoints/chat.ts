@@ -3,6 +3,7 @@ import type { RoutingDecision } from "#domain/routing.ts";
 import { AnswerHeaders } from "#http/answer-headers.ts";
 import type { MessageCache } from "#http/chat-body/message-cache.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
+import { maxRequestValues } from "#http/chat-body/received-json.ts";
 import type { Problem } from "#http/chat-body/validate.ts";
 import type { Answer, Handler } from "#http/endpoint.ts";
 import type { HttpError } from "#http/errors.ts";
@@ -43,7 +44,7 @@ export function chatEndpoint(endpoint: ChatEndpoint): Handler {
       if (!isJsonContentType(headers)) return invalid("Content-Type must be application/json.");
       const parsed = parseChatRequest({
         bytes: body.bytes,
-        maxValues: settings.maxRequestValues,
+        maxValues: maxRequestValues,
         headers,
         requestId,
         receivedAtMs: ports.clock.now(),

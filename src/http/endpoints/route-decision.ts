@@ -1,3 +1,4 @@
+import { maxRequestValues } from "#http/chat-body/received-json.ts";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import type { HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
@@ -10,10 +11,9 @@ import { takeSnapshot } from "#pipeline/take-snapshot.ts";
 
 /** `POST /v1/route/decision`, the dry run: decides, calls no model, reserves nothing. */
 export function routeDecisionEndpoint({ ports, settings, onDryRun }: ServerOptions, bodies: BodiesInFlight): Handler {
-  const { maxRequestBytes, maxRequestValues } = settings;
   return async (request, _, common) => {
     const invalid = (detail: string, status = 422): HttpError => ({ status, detail, code: "invalid_request" });
-    const body = await readBytes(request, maxRequestBytes, bodies);
+    const body = await readBytes(request, settings.maxRequestBytes, bodies);
     if (body.kind === "refused") return body.error;
     try {
       if (!isJsonContentType(request.headers)) return invalid("Content-Type must be application/json.");
