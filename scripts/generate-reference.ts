@@ -79,7 +79,7 @@ function policyPage(schema: SchemaNode): string {
     ...sections.flatMap(([key, node]) => [
       `## ${key}`,
       ...(node.description ? [node.description] : []),
-      keyTable(key, node),
+      list(keyLines(key, node)),
     ]),
     "## Fields that are refused",
     "Unless `upstream.fields` says otherwise:",
@@ -107,22 +107,20 @@ function defaultOf(node: SchemaNode, isShown: (value: unknown) => boolean): stri
   return stringify(value, { collectionStyle: "flow", flowCollectionPadding: false, lineWidth: 0 }).trim();
 }
 
-function keyTable(path: string, node: SchemaNode): string {
-  return table(["key", "type", "default", "meaning"], keyRows(path, node));
-}
-
-function keyRows(path: string, node: SchemaNode): string[][] {
+/** `key` (type, default): meaning. */
+function keyLines(path: string, node: SchemaNode): string[] {
   return Object.entries(node.properties ?? {}).flatMap(([key, child]) => {
-    const at = `${path}.${key}`;
-    if (child.properties !== undefined && !isMap(child)) {
-      return [[`\`${at}\``, "section", "", child.description ?? ""], ...keyRows(at, child)];
-    }
+    const at = `${path}.${key}`.replace(/^\./, "");
+    const line = (type: string, fallback: string | undefined) =>
+      `\`${at}\` (${type}${fallback === undefined ? "" : `, default \`${fallback}\``}): ${child.description ?? ""}`;
+    if (child.properties !== undefined && !isMap(child)) return [line("section", undefined), ...keyLines(at, child)];
     if (child.type === "array" && child.items?.properties !== undefined) {
-      const none = child.default === undefined ? "" : `\`${JSON.stringify(child.default)}\``;
-      return [[`\`${at}\``, "list", none, child.description ?? ""], ...keyRows(`${at}[]`, child.items)];
+      const none = child.default === undefined ? undefined : JSON.stringify(child.default);
+      return [line("list", none), ...keyLines(`${at}[]`, child.items)];
     }
-    const fallback = child.default === undefined && !isMap(child) ? "" : `\`${defaultOf(child, Boolean)}\``;
-    return [[`\`${at}\``, typeName(child), fallback, child.description ?? ""]];
+    return [
+      line(typeName(child), child.default === undefined && !isMap(child) ? undefined : defaultOf(child, Boolean)),
+    ];
   });
 }
 
@@ -152,11 +150,10 @@ function modelsPage(schema: SchemaNode): string {
     "`MODEL_REGISTRY_PATH` names a YAML or JSON file with one map `models:`, key → record. It is merged over the shipped `defaults/models.yaml`. A record with a known key changes only the fields that it names; a new key needs a complete record. Routing chooses the first enabled model of a role, your own file's first. `enabled: false` takes a model out of service.",
     "At least one enabled `worker` and one enabled `senior` are needed. A `scout` must be free, and no other model may be. Prices bound the cost of a request, so the gateway does not start with a model that is neither free nor priced.",
     "## Fields of a record",
-    table(
-      ["key", "type", "default", "meaning"],
-      keyRows("", record)
-        .filter(([key = ""]) => !/\[\]\.(?:input|cached_input|cache_write|output|request)`$/.test(key))
-        .map(([key = "", ...rest]) => [key.replace("`.", "`"), ...rest]),
+    list(
+      keyLines("", record).filter(
+        (line) => !/^`[^`]*\[\]\.(?:input|cached_input|cache_write|output|request)`/.test(line),
+      ),
     ),
     "A tier or a window names any of the prices. Its `input` is the price of cached tokens too where the record names no `cached_input`.",
     "## Shipped models",
@@ -244,19 +241,17 @@ function commandSections(command: Command, parent: string, common: readonly stri
 }
 
 function settingsPage(): string {
-  const rows = Object.entries(settingsTable).map(([name, { fallback, about }]) => [
-    `\`${name}\``,
-    fallback === "" ? "none" : `\`${fallback}\``,
-    about,
-  ]);
+  const lines = Object.entries(settingsTable).map(
+    ([name, { fallback, about }]) => `\`${name}\`${fallback === "" ? "" : ` (default \`${fallback}\`)`}: ${about}`,
+  );
   return page([
     "# Settings",
     "Read once, at start, from the environment and from the file that `serve --env-file` names. An empty value counts as unset. Invalid settings are listed, all at once, with exit code 2.",
-    table(["name", "default", "meaning"], rows),
+    list(lines),
     `${secretSettings.map((name) => `\`${name}_FILE\``).join(", ")} name a file that holds the value instead, such as a mounted secret. Both forms set is an error.`,
     "## Further variables",
     "Read by the runtime, by libraries, or by single commands. `NODE_EXTRA_CA_CERTS` and `MIMALLOC_PURGE_DELAY` have no effect in an env file, because the runtime reads them before.",
-    table(["name", "meaning"], furtherVariables),
+    list(furtherVariables.map((row) => row.join(": "))),
   ]);
 }
 
@@ -301,10 +296,7 @@ function credentialsPage(): string {
     "What the privacy gate looks for, made from its tables. [The privacy gate](../privacy.md) explains them. `§` stands for the secret.",
     "## Beside a name",
     "A name such as `DB_PASSWORD`, `apiKey` or `Authorization`, and how its value may stand beside it, apart from `=`, `:` and their like.",
-    table(
-      ["notation", "found", "kept"],
-      nameNotations.map(({ notation, found, kept }) => [notation, code(found), code(kept)]),
-    ),
+    list(nameNotations.map(({ notation, found, kept }) => `${notation}: ${code(found)}, but not ${code(kept)}`)),
     "## Values that are kept",
     "A value of one of these forms is no secret, whatever its name.",
     list(keptForms.map(({ form, kept }) => `${form}: ${code(kept)}`)),
