@@ -111,7 +111,7 @@ export const onRecords = <T>(work: (store: RecordStore) => Promise<T>) =>
 /** The accepted keys of `AUTH_KEYS_FILE`; undefined without one. */
 export function keysOfFile(): AuthKeys | undefined {
   const { authKeysFile } = settingsInForce();
-  return authKeysFile === undefined ? undefined : valid(loadAuthKeys(authKeysFile)).keys;
+  return authKeysFile === undefined ? undefined : valid(loadAuthKeys(authKeysFile)).value;
 }
 
 /** The policy and the models of these files, else of those that the settings name; and what in them has no effect. */

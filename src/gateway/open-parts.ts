@@ -22,6 +22,9 @@ import type { GatewayContext, GatewayLedger } from "./gateway-context.ts";
 
 /** The parts behind the ports: each is opened with the adapter that the settings choose, and closed with the gateway. */
 
+/** How long a start waits for a PostgreSQL server that starts together with it, as after a power cut; then a supervisor tries again. */
+const databaseWaitMs = 60_000;
+
 /** `onEvent` is called with each event of the ledger, after it was reported. */
 export async function openGatewayLedger(
   context: GatewayContext,
@@ -33,7 +36,7 @@ export async function openGatewayLedger(
     (await openLedger(settings.databaseUrl, {
       ...time,
       nodeId: settings.nodeId,
-      waitMs: settings.databaseWaitMs,
+      waitMs: databaseWaitMs,
       requireMigrated: settings.databaseMigrations === "require",
       log(event) {
         report(ledgerReports, event, context);

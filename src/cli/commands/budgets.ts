@@ -102,7 +102,7 @@ async function show(options: { readonly limit: number }): Promise<Result> {
   const policy = policyPath === undefined ? undefined : loadPolicy(policyPath);
   const caps = policy?.kind === "ok" ? capsOf(policy.policy) : undefined;
   const file = authKeysFile === undefined ? undefined : loadAuthKeys(authKeysFile);
-  const ofFile = file?.kind === "ok" ? file.keys : undefined;
+  const ofFile = file?.kind === "ok" ? file.value : undefined;
   const budgets = await onLedger(async (stores) => {
     const keys = notRevoked(await (await stores.keys()).list(), ofFile);
     return listBudgets(stores, { caps, keys, nowMs: Date.now() }, options.limit);

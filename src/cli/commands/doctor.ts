@@ -66,7 +66,7 @@ function checkKeys({ authKeysFile }: ConfiguredFiles): readonly Check[] {
   if (authKeysFile === undefined) return [];
   const loaded = loadAuthKeys(authKeysFile);
   if (loaded.kind === "invalid") return [fail("keys", formatProblems(loaded.problems))];
-  return [ok("keys", `${loaded.keys.size} accepted tokens in ${authKeysFile}`)];
+  return [ok("keys", `${loaded.value.size} accepted tokens in ${authKeysFile}`)];
 }
 
 function checkRuntime(): readonly Check[] {
