@@ -10,7 +10,7 @@ import { keyDigestOf, openKeyUsageStore } from "#ledger/reconcile/key-usage-stor
 import { ReconciliationJob } from "#ledger/reconcile/reconciliation-job.ts";
 import { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { openPriceBookStore } from "#models/price-book/price-book-store.ts";
-import { AcceptedKeys, openCallerKeys } from "#operator/caller-keys.ts";
+import { openCallerKeys, pollAcceptedKeys } from "#operator/caller-keys.ts";
 import { dearestCallOf, maxCredibleCost } from "#pipeline/settle/cost.ts";
 import type { Simulator } from "#simulator/simulator.ts";
 import { operatorText } from "#telemetry/log/log.ts";
@@ -57,10 +57,11 @@ export async function openAcceptedKeys(
   { settings, time, closing }: GatewayContext,
 ) {
   if (settings.databaseUrl === `sqlite:${inMemoryPath}`) return keys;
-  const accepted = new AcceptedKeys(keys, await openCallerKeys(settings.databaseUrl), time.timers);
+  const store = await openCallerKeys(settings.databaseUrl);
+  closing.add(() => store.close());
+  const accepted = await pollAcceptedKeys(keys, store, time.timers);
   closing.add(() => accepted.close());
-  await accepted.start();
-  return () => accepted.current();
+  return accepted.current;
 }
 
 export type OpenHealth = Awaited<ReturnType<typeof openHealth>>;
