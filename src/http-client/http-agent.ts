@@ -44,12 +44,8 @@ export class HttpAgent implements ConnectionPool {
   /** Throws a `RangeError` for a value that is not valid in a header; the message does not contain the value. */
   head(headers: { readonly [name: string]: string }, method: "POST" | "GET" = "POST"): RequestHead {
     const { target, host, proxyHeaders } = this.#target;
-    let text = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${proxyHeaders}`;
-    for (const [name, value] of Object.entries(headers)) {
-      if (!isHeaderValue(value)) throw new RangeError(`the header ${name} contains characters that cannot be sent`);
-      text += `${name}: ${value}\r\n`;
-    }
-    return text as RequestHead; // the only constructor of the branded type
+    const first = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${proxyHeaders}` as RequestHead; // the one place that makes it
+    return Object.entries(headers).reduce((head, [name, value]) => withHeader(head, name, value), first);
   }
 
   /**
@@ -90,9 +86,7 @@ export class HttpAgent implements ConnectionPool {
    */
   closeIdleSince(sentMs: number): void {
     const kept = this.#idle.filter(({ idleSince }) => idleSince > sentMs);
-    const suspects = this.#idle.filter(({ idleSince }) => idleSince <= sentMs);
-    this.#idle.splice(0, this.#idle.length, ...kept);
-    for (const connection of suspects) connection.close();
+    for (const connection of this.#idle.splice(0, this.#idle.length - kept.length)) connection.close();
   }
 
   remove(connection: Connection): void {
@@ -101,14 +95,13 @@ export class HttpAgent implements ConnectionPool {
   }
 
   #takeIdle(): Connection | undefined {
-    const newest = this.#idle.pop();
+    const newest = this.#idle.at(-1);
     if (newest === undefined) return undefined;
     const isFresh = this.#now() - newest.idleSince <= keepAliveMs;
     // After a night's sleep the upstream has long closed them, and none of its packets arrived.
-    if (isFresh && this.#wallNow() - this.#idleSinceWall <= keepAliveMs) return newest;
+    if (isFresh && this.#wallNow() - this.#idleSinceWall <= keepAliveMs) return this.#idle.pop();
     // The others have been idle even longer.
-    newest.close();
-    for (const connection of this.#idle.splice(0)) connection.close();
+    this.closeIdleSince(newest.idleSince);
     return undefined;
   }
 }
@@ -125,7 +118,7 @@ function withStart(start: string, pieces: readonly Uint8Array[], length: number)
 /** The head with one more line. Throws a `RangeError` for a value that is not valid in a header. */
 export function withHeader(head: RequestHead, name: string, value: string): RequestHead {
   if (!isHeaderValue(value)) throw new RangeError(`the header ${name} contains characters that cannot be sent`);
-  return `${head}${name}: ${value}\r\n` as RequestHead; // as `head` makes it
+  return `${head}${name}: ${value}\r\n` as RequestHead; // one more line of it
 }
 
 /** Printable ASCII, without white space around it; also the empty value. */
