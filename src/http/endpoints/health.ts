@@ -1,12 +1,8 @@
 import { policyVersion } from "#domain/routing.ts";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import type { HealthAnswer } from "#http/openapi/schemas.ts";
-import type { ServerOptions } from "#http/server-options.ts";
+import type { HealthReport, ServerOptions } from "#http/server-options.ts";
 
-export interface HealthReport {
-  readonly status: number;
-  readonly body: HealthAnswer;
-}
 type Records = NonNullable<HealthAnswer["records"]>;
 type HealthSources = Pick<ServerOptions, "ports" | "configStatus" | "records" | "version">;
 
@@ -63,11 +59,11 @@ export function healthReport(sources: HealthSources, startedMs: number): HealthR
 
 /** `GET /healthz`: of all workers together, where there are several. */
 export function healthEndpoint(
-  sources: HealthSources & Pick<ServerOptions, "gatewayHealth">,
+  sources: HealthSources & Pick<ServerOptions, "workers">,
   { startedMs }: { readonly startedMs: number },
 ): Handler {
   return async (_, { headers }) => {
-    const { body, status } = (await sources.gatewayHealth?.()) ?? healthReport(sources, startedMs);
+    const { body, status } = (await sources.workers?.health()) ?? healthReport(sources, startedMs);
     return jsonResponse(body, headers, status);
   };
 }

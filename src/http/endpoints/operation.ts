@@ -39,9 +39,9 @@ export function readinessEndpoint(
 }
 
 /** `GET /metrics`. */
-export function metricsEndpoint({ metricsText }: Pick<ServerOptions, "metricsText">): Handler {
+export function metricsEndpoint(sources: Pick<ServerOptions, "metricsText" | "workers">): Handler {
   return async (_, { headers: common }) => {
-    const text = await metricsText();
+    const text = await (sources.workers ?? sources).metricsText();
     // The figures of one worker alone would look as if every counter had gone down.
     if (text === undefined) return errorOf("metrics_unavailable");
     return new Response(text, { headers: { ...common, "content-type": "text/plain; version=0.0.4; charset=utf-8" } });
