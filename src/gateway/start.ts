@@ -189,8 +189,8 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
 }
 
 /**
- * Conversations whose model is known, and for how long after its last answer: aggregators keep the context of a prompt cached
- * for some minutes up to half an hour. One takes about 200 bytes.
+ * Conversations whose model is known, and for how long after its last answer: aggregators keep the context of a prompt
+ * cached for some minutes up to half an hour. One takes about 200 bytes.
  */
 const conversationLimits = { remembered: 20_000, remembered_ms: 1_800_000 };
 

@@ -8,7 +8,8 @@ export interface HttpAgentOptions {
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /**
-   * Milliseconds of a clock that runs on while the machine is suspended, when the monotonic one may stand still. Default: `now`.
+   * Milliseconds of a clock that runs on while the machine is suspended, when the monotonic one may stand still.
+   * Default: `now`.
    */
   readonly wallNow?: () => number;
 }
@@ -22,8 +23,8 @@ const maxIdle = 256;
 export type RequestHead = string & { readonly requestHead: unique symbol };
 
 /**
- * Sends requests to one URL over HTTP/1.1 and pools the connections of POST requests. The most recently used connection is
- * reused first, so that surplus ones expire.
+ * Sends requests to one URL over HTTP/1.1 and pools the connections of POST requests. The most recently used connection
+ * is reused first, so that surplus ones expire.
  */
 export class HttpAgent implements ConnectionPool {
   readonly #target: ConnectTarget;
@@ -44,14 +45,15 @@ export class HttpAgent implements ConnectionPool {
   /** Throws a `RangeError` for a value that is not valid in a header; the message does not contain the value. */
   head(headers: { readonly [name: string]: string }, method: "POST" | "GET" = "POST"): RequestHead {
     const { target, host, proxyHeaders } = this.#target;
-    const first = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${proxyHeaders}` as RequestHead; // the one place that makes it
-    return Object.entries(headers).reduce((head, [name, value]) => withHeader(head, name, value), first);
+    const first = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${proxyHeaders}`;
+    // The one place that makes one.
+    return Object.entries(headers).reduce((head, [name, value]) => withHeader(head, name, value), first as RequestHead);
   }
 
   /**
-   * Sends a request, on an idle connection if there is one. `fresh`: on a new one, which is closed afterwards.
-   * `onSent` is called when the request is being written. A body of megabytes had better be encoded before, in pieces. Pieces are
-   * read until the head of the response or a failure has come, and not later.
+   * Sends a request, on an idle connection if there is one. `fresh`: on a new one, which is closed afterwards. `onSent`
+   * is called when the request is being written. A body of megabytes had better be encoded before, in pieces. Pieces
+   * are read until the head of the response or a failure has come, and not later.
    */
   post(head: RequestHead, body: string | readonly Uint8Array[], fresh: boolean, onSent: () => void): HttpExchange {
     const exchange = new HttpExchange(onSent);
@@ -81,8 +83,8 @@ export class HttpAgent implements ConnectionPool {
   }
 
   /**
-   * Closes the connections that have been idle since before `sentMs`: a request that was sent then, on one of their kind, has got no
-   * answer, and a network that has forgotten one connection has mostly forgotten them all.
+   * Closes the connections that have been idle since before `sentMs`: a request that was sent then, on one of their
+   * kind, has got no answer, and a network that has forgotten one connection has mostly forgotten them all.
    */
   closeIdleSince(sentMs: number): void {
     const kept = this.#idle.filter(({ idleSince }) => idleSince > sentMs);

@@ -52,7 +52,7 @@ export interface RejectedRequest {
   readonly method: string;
   readonly status: number;
   readonly code: string | undefined;
-  /** The field or header at fault, what stood in `model`, and the label of the caller's key, as far as they are known. */
+  /** The field or header at fault, what stood in `model`, and the label of the caller's key, where known. */
   readonly param: string | undefined;
   readonly model: string | undefined;
   readonly label: string | undefined;

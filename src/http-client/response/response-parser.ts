@@ -45,14 +45,14 @@ type State =
 type FramingState = Exclude<State, "head" | "length" | "chunk" | "until_close" | "complete">;
 
 /**
- * Parses one HTTP/1.1 response from bytes that may be split anywhere. After each `push`, the bytes of the body are between
- * `bodyStart` and `bodyEnd` of the pushed piece: chunk framing is removed in place, so that a body needs no copy and is
- * delivered in one part, however many chunks one piece holds.
+ * Parses one HTTP/1.1 response from bytes that may be split anywhere. After each `push`, the bytes of the body are
+ * between `bodyStart` and `bodyEnd` of the pushed piece: chunk framing is removed in place, so that a body needs no
+ * copy and is delivered in one part, however many chunks one piece holds.
  *
- * Interim responses (1xx) are skipped. Everything that llhttp refuses in its strict mode is refused, so that no two parsers
- * read the same bytes as different responses: lines that do not end in CR LF, folded headers, control characters, more than
- * one length, a length beside a transfer coding, chunk lengths and extensions that the standard does not allow. Transfer
- * codings other than chunked, and heads and trailers above 64 KiB, are refused as well.
+ * Interim responses (1xx) are skipped. Everything that llhttp refuses in its strict mode is refused, so that no two
+ * parsers read the same bytes as different responses: lines that do not end in CR LF, folded headers, control
+ * characters, more than one length, a length beside a transfer coding, chunk lengths and extensions that the standard
+ * does not allow. Transfer codings other than chunked, and heads and trailers above 64 KiB, are refused as well.
  */
 export class ResponseParser {
   // What a piece of one chunk needs comes first, side by side in memory.

@@ -7,10 +7,10 @@ type Records = NonNullable<HealthAnswer["records"]>;
 type HealthSources = Pick<ServerOptions, "ports" | "configStatus" | "records" | "version">;
 
 /**
- * What `GET /healthz` says: unavailable when money cannot be counted, the aggregator cannot be reached or no model of the senior
- * chain can serve, degraded when one model cannot, decision records cannot be written, the database has lost commits, or the
- * files say something else than what is in force. Free models are never in
- * the chain: what only they could serve, no sensitive request can use.
+ * What `GET /healthz` says: unavailable when money cannot be counted, the aggregator cannot be reached or no model of
+ * the senior chain can serve, degraded when one model cannot, decision records cannot be written, the database has lost
+ * commits, or the files say something else than what is in force. Free models are never in the chain: what only they
+ * could serve, no sensitive request can use.
  */
 export function healthReport(sources: HealthSources, startedMs: number): HealthReport {
   const { ports, version } = sources;
@@ -75,9 +75,9 @@ function timeText(ms: number | undefined): string | undefined {
 const severity = { ok: 0, degraded: 1, unavailable: 2 };
 
 /**
- * What `GET /healthz` says for several workers, the same whichever is asked: the report of the one that is worst off, because
- * requests reach that one too; degraded at the least while workers are missing. Records are those of all workers. Undefined
- * without any report.
+ * What `GET /healthz` says for several workers, the same whichever is asked: the report of the one that is worst off,
+ * because requests reach that one too; degraded at the least while workers are missing. Records are those of all
+ * workers. Undefined without any report.
  */
 export function worstReport(
   reports: readonly HealthReport[],

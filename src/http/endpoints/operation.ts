@@ -17,7 +17,7 @@ export function rootEndpoint(table: () => EndpointTable): Handler {
 /** `GET /livez`: 503 when only a restart helps. */
 export function livenessEndpoint({ ledger }: Pick<Ports, "ledger">): Handler {
   return (_, { headers: common }) => {
-    // Only a new process can read what is really on the disk. A lost store is no reason: a restart would begin an empty one.
+    // Only a new process can read what is on the disk. A lost store is no reason: a restart would begin an empty one.
     const isFailed = ledger.status().failed === "restart_needed";
     return jsonResponse({ status: isFailed ? "restart_needed" : "ok" }, common, isFailed ? 503 : 200);
   };

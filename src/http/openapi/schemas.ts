@@ -76,7 +76,7 @@ export const HealthAnswer = z.strictObject({
   status: z
     .enum(["ok", "degraded", "unavailable"])
     .describe(
-      "unavailable (503): spend cannot be counted, the aggregator cannot be reached, or no model of the senior fallback chain can serve.",
+      "unavailable (503): spend cannot be counted, the aggregator not be reached, or no senior model can serve.",
     ),
   version: z.string(),
   policy_version: z.string(),
