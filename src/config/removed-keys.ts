@@ -17,6 +17,7 @@ const removedKeys: Readonly<Record<string, string>> = {
   "hard_rules.guarded_kinds": "the kinds are fixed; routing.kind_bias adds points to others",
   "hard_rules.guarded_kinds_from_risk": "the kinds count from risk HIGH on",
   ...each("scout", "max_output_tokens max_prompt_bytes", fixed),
+  "privacy.scan_memory_bytes": "results of earlier scans take at most 16 MiB",
   "budget.absurd_cost_factor": "a cost is believed up to what the model can have written",
   ...each(
     "health",

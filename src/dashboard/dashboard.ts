@@ -6,11 +6,11 @@ import { readText } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
 import type { OperatorSources } from "#operator/sources.ts";
 import { type AccessOptions, dashboardAccess, isEncrypted } from "./access/access.ts";
-import { EndedSessions } from "./access/ended-sessions.ts";
+import { endedSessions } from "./access/ended-sessions.ts";
 import { nextPath, operatorName } from "./access/login.ts";
 import { apiRouter, dashboardEndpoints } from "./api.ts";
 import { Refusal, wrongMethod } from "./endpoint.ts";
-import { StaticFiles } from "./static-files.ts";
+import { staticFiles } from "./static-files.ts";
 
 type Headers = Record<string, string>;
 
@@ -22,8 +22,8 @@ export function dashboardHandler(
   { token, allowedHosts }: Pick<AccessOptions, "token" | "allowedHosts">,
   connection: ServerConnection,
 ): Handler {
-  const access = dashboardAccess({ token, allowedHosts, clock: sources.clock, ended: new EndedSessions(sources) });
-  const files = new StaticFiles(join(import.meta.dir, "assets"));
+  const access = dashboardAccess({ token, allowedHosts, clock: sources.clock, ended: endedSessions(sources) });
+  const files = staticFiles(join(import.meta.dir, "assets"));
   const answerCall = apiRouter(dashboardEndpoints(sources), sources.timers, connection);
 
   /** The login page, with what is wrong with the login before it. */

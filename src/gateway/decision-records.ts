@@ -54,14 +54,13 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
     () => Bun.randomUUIDv7(),
     (record) => stored.add(() => record),
   );
-  const sessions = new LruMap<string, string>();
-  const conversations = new LruMap<string, PreviousAnswer>();
+  const sessions = new LruMap<string, string>(maxSessions);
+  const conversations = new LruMap<string, PreviousAnswer>(maxConversations);
   /** Session ids that are credentials are replaced; goal and task ids are replaced before the routing. */
   const redactedSession = (session: string | undefined) => {
     if (session === undefined) return undefined;
     const redacted = sessions.get(session) ?? redactId(session, configuration.current().privacy);
     sessions.set(session, redacted);
-    sessions.trim(maxSessions);
     return redacted;
   };
   const previousAnswer = ({ routed }: RequestRecord) => conversations.get(routed?.conversationKey ?? "");
@@ -75,7 +74,6 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
     const usage = attempts.findLast(({ outcome }) => outcome === "answered")?.usage;
     if (routed === undefined || answeredBy === null || usage === undefined || routed.housekeeping !== undefined) return;
     conversations.set(routed.conversationKey, { model: answeredBy, promptTokens: usage.input });
-    conversations.trim(maxConversations);
   };
   let cancelFlush = () => {};
   const flushRejections = () => {

@@ -108,7 +108,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
   const tracing = await openTracing(context);
   const keyUsage = openKeyUsage(address, ledger, context);
   const finished = finishedRequests(prices, records, context);
-  const lastModels = new LruMap<string, { readonly model: ModelKey; readonly atMs: number }>();
+  const lastModels = new LruMap<string, { readonly model: ModelKey; readonly atMs: number }>(maxGoals);
   const ports: Ports = {
     ...time,
     ledger,
@@ -116,7 +116,6 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
       countReservation(reservation, reply, context);
       if (reply.kind !== "held") return;
       lastModels.set(reservation.goal, { model: reservation.modelKey, atMs: clock.now() });
-      lastModels.trim(maxGoals);
     },
     health: health.registry,
     upstream: tracedUpstream(openUpstream(address, ledger, context), tracing, address().baseUrl, context),

@@ -56,7 +56,7 @@ export function startServer(options: ServerOptions) {
     connection,
     startedMs: ports.clock.monotonic(),
     streams: new OpenRequests(),
-    messageCache: new MessageCache(() => ports.config().policy.privacy.scan_memory_bytes),
+    messageCache: new MessageCache(),
     load: new LoadSampler(ports.clock, settings.workers),
     isDraining: false,
   };

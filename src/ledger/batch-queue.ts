@@ -63,8 +63,11 @@ export interface BatchQueueOptions extends LedgerContext {
 export class BatchQueue {
   readonly #options: BatchQueueOptions;
   readonly #defer: (begin: () => void) => unknown;
-  #mode: QueueMode = "open";
-  #failure: { readonly reason: string; readonly kind: NonNullable<LedgerStatus["failed"]> } | undefined;
+  mode: QueueMode = "open";
+  /** Why nothing is written any more. */
+  failure: { readonly reason: string; readonly kind: NonNullable<LedgerStatus["failed"]> } | undefined;
+  /** Items that callers wait for: with a deadline, and without an answer. */
+  waiting = 0;
   #queue: Item[] = [];
   #inFlight: readonly Item[] = [];
   #planned = false;
@@ -74,8 +77,6 @@ export class BatchQueue {
   #paused = false;
   /** `due` until the batch in flight has ended: it must not be decided between what is restored. */
   #recovery: "none" | "due" | "running" = "none";
-  /** Items with a deadline and without an answer. */
-  #waiting = 0;
   #onIdle: (() => void) | undefined;
   #cancelDelay: (() => void) | undefined;
   #cancelDeadlineTimer: (() => void) | undefined;
@@ -87,23 +88,9 @@ export class BatchQueue {
     this.#defer = options.defer ?? queueMicrotask;
   }
 
-  get mode(): QueueMode {
-    return this.#mode;
-  }
-
-  /** Why nothing is written any more. */
-  get failure(): { readonly reason: string; readonly kind: NonNullable<LedgerStatus["failed"]> } | undefined {
-    return this.#failure;
-  }
-
   /** Items that are not written yet. */
   get size(): number {
     return this.#queue.length + this.#inFlight.length;
-  }
-
-  /** Items that callers wait for. */
-  get waiting(): number {
-    return this.#waiting;
   }
 
   /** Age of the oldest item, in milliseconds; 0 when nothing waits. While the process stands still nothing ages. */
@@ -125,7 +112,7 @@ export class BatchQueue {
   ): Promise<OperationReply | undefined> {
     return new Promise((answer) => {
       this.#queue.push({ operations, answer, sinceMs, hasDeadline: true, ...newItem });
-      this.#waiting += 1;
+      this.waiting += 1;
       if (this.#cancelDeadlineTimer === undefined) this.#setDeadlineTimer(true);
       this.#flushSoon();
     });
@@ -155,8 +142,8 @@ export class BatchQueue {
 
   /** Writes what is queued, for `withinMs` at most. Afterwards nothing is written; waiting callers are answered undefined. */
   async close(withinMs: number): Promise<void> {
-    const drains = this.size > 0 && this.#mode === "open";
-    this.#mode = "closing";
+    const drains = this.size > 0 && this.mode === "open";
+    this.mode = "closing";
     if (drains) {
       await new Promise<void>((resolve) => {
         const cancel = this.#options.timers.after(withinMs, resolve);
@@ -167,7 +154,7 @@ export class BatchQueue {
         this.#flushSoon();
       });
     }
-    this.#mode = "closed";
+    this.mode = "closed";
     this.#cancelDelay?.();
     this.#cancelDeadlineTimer?.();
     const left = [...this.#inFlight, ...this.#queue];
@@ -179,7 +166,7 @@ export class BatchQueue {
 
   /** Handles a failure of the store outside of a batch: a final one ends admission. */
   storeFailed(failure: StoreFailure): void {
-    if (this.#mode === "closed") return;
+    if (this.mode === "closed") return;
     if (failure.isFinal) this.#fail(failure);
     else if (failure.kind === "behind") this.recover();
     else this.#options.availability.failed(failure.message);
@@ -187,7 +174,7 @@ export class BatchQueue {
 
   /** Recovers the store before anything else is written. Repeated until it succeeds, or the store is found to be lost. */
   recover(): void {
-    if (this.#recovery === "running" || this.#mode === "failed" || this.#mode === "closed") return;
+    if (this.#recovery === "running" || this.mode === "failed" || this.mode === "closed") return;
     this.#paused = true;
     this.#recovery = "due";
     if (this.#inFlight.length > 0) return;
@@ -230,7 +217,7 @@ export class BatchQueue {
   }
 
   #flush(): void {
-    if (this.#inFlight.length > 0 || this.#paused || this.#mode === "failed" || this.#mode === "closed") return;
+    if (this.#inFlight.length > 0 || this.#paused || this.mode === "failed" || this.mode === "closed") return;
     const items = this.#queue.splice(0, nextBatchLength(this.#queue));
     if (items.length === 0) {
       this.#onIdle?.();
@@ -250,10 +237,10 @@ export class BatchQueue {
 
   #written(items: readonly Item[], places: readonly number[], reply: BatchReply, batch: LedgerBatch): void {
     this.#inFlight = [];
-    if (this.#mode === "closed") return;
+    if (this.mode === "closed") return;
     if (this.#recovery === "due") this.recover();
     // A reply of a store that cannot be trusted any more: nobody may spend because of it.
-    const isValid = this.#mode !== "failed";
+    const isValid = this.mode !== "failed";
     if (isValid) this.#options.onWritten(reply, batch);
     items.forEach((item, index) => {
       if (!item.timedOut) this.#answer(item, isValid ? reply.replies[places[index] ?? -1] : undefined);
@@ -264,7 +251,7 @@ export class BatchQueue {
 
   #notWritten(items: readonly Item[], failure: StoreFailure): void {
     this.#inFlight = [];
-    if (this.#mode === "closed") return;
+    if (this.mode === "closed") return;
     if (this.#recovery === "due") this.recover();
     if (failure.isFinal) {
       this.#requeue(items);
@@ -312,7 +299,7 @@ export class BatchQueue {
   }
 
   #answer(item: Item, reply: OperationReply | undefined): void {
-    if (item.hasDeadline) this.#waiting -= 1;
+    if (item.hasDeadline) this.waiting -= 1;
     item.answer(reply);
   }
 
@@ -331,7 +318,7 @@ export class BatchQueue {
     if (mayStall) this.#checkedMs = sinceMs;
     this.#cancelDeadlineTimer = timers.after(deadlineCheckMs, () => {
       this.#cancelDeadlineTimer = undefined;
-      if (this.#mode === "closed") return;
+      if (this.mode === "closed") return;
       const nowMs = clock.monotonic();
       if (mayStall && nowMs - sinceMs > stallMs) {
         this.#setDeadlineTimer(false);
@@ -346,15 +333,15 @@ export class BatchQueue {
       if (late.length > 0) {
         this.#queue = this.#queue.filter(hasWork);
       }
-      if (this.#waiting > 0 && this.#cancelDeadlineTimer === undefined) this.#setDeadlineTimer(true);
+      if (this.waiting > 0 && this.#cancelDeadlineTimer === undefined) this.#setDeadlineTimer(true);
     });
   }
 
   #fail({ kind, message }: StoreFailure): void {
-    if (this.#failure !== undefined) return;
+    if (this.failure !== undefined) return;
     const failed = kind === "lost" ? "store_lost" : "restart_needed";
-    this.#failure = { reason: `the budget store has failed: ${message}`, kind: failed };
-    this.#mode = "failed";
+    this.failure = { kind: failed, reason: `the budget store has failed: ${message}` };
+    this.mode = "failed";
     this.#options.log({ kind: "store_failed", message, failed });
     for (const item of [...this.#queue]) if (item.hasDeadline && !item.timedOut) this.#timeOut(item);
     this.#onIdle?.();

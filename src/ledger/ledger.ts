@@ -211,6 +211,13 @@ export interface UnresolvedHold {
   readonly asked: boolean;
 }
 
+/** Number and money of holds. */
+export interface HeldSum {
+  readonly count: number;
+  /** Nano-USD. */
+  readonly amount: number;
+}
+
 export interface LedgerStatus {
   readonly kind: "sqlite" | "postgres" | "memory";
   readonly ok: boolean;
@@ -218,10 +225,7 @@ export interface LedgerStatus {
   /** Age of the oldest operation that waits, in milliseconds. */
   readonly oldestMs: number;
   /** What is held in the whole store, in nano-USD, as this node last looked; absent when it has not, or long ago. */
-  readonly holds?: {
-    readonly running: { readonly count: number; readonly amount: number };
-    readonly unresolved: { readonly count: number; readonly amount: number };
-  };
+  readonly holds?: { readonly running: HeldSum; readonly unresolved: HeldSum };
   /**
    * Set when nothing is admitted any more by this process. `restart_needed`: a sync or read has failed, and only a new process
    * can read what is really there. `store_lost`: the store was deleted, replaced or emptied; a person has to look at it first.

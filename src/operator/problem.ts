@@ -12,7 +12,12 @@ export class OperatorProblem extends Error {
   }
 }
 
-/** Throws that what was given is not what it must be. */
+/** What was given is not what it must be. */
 export function invalidInput(detail: string): OperatorProblem {
   return new OperatorProblem("invalid", detail);
+}
+
+/** What was asked for cannot be had now. */
+export function unavailable(detail: string): OperatorProblem {
+  return new OperatorProblem("unavailable", detail);
 }

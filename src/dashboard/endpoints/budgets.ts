@@ -3,14 +3,13 @@ import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
 import { errorOf } from "#domain/errors.ts";
 import { parseUsd } from "#domain/money/money.ts";
 import type { HoldEnding } from "#ledger/admin/close-hold.ts";
-import { capsInForce, listBudgets, setCap, spendingPace, todayIn } from "#operator/budgets.ts";
+import { currentBudgets, setCap } from "#operator/budgets.ts";
 import { closeHolds, listHolds } from "#operator/holds.ts";
 import { invalidInput } from "#operator/problem.ts";
 import { counted, namedRange, RangeQuery, timeRange } from "#operator/query.ts";
 import type { OperatorSources } from "#operator/sources.ts";
 import { otherNames } from "#records/store/sums.ts";
 
-const maxAccounts = 1_000;
 const maxDays = 31;
 const maxGoals = 200;
 const maxSessions = 100;
@@ -26,8 +25,7 @@ export function budgetEndpoints(sources: OperatorSources) {
       async answer({ query }) {
         const nowMs = clock.now();
         const { caps } = sources.config();
-        const budgets = await listBudgets(stores, capsInForce(sources), maxAccounts);
-        const pace = await spendingPace(records, todayIn(budgets), nowMs);
+        const { budgets, pace } = await currentBudgets(sources);
         const { goals } = budgets;
         return {
           at_ms: nowMs,

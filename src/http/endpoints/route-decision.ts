@@ -1,4 +1,5 @@
 import { errorOf } from "#domain/errors.ts";
+import { maxRequestValues } from "#http/chat-body/received-json.ts";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
 import { parseDecisionRequest } from "#http/request/decision-request.ts";
@@ -10,9 +11,8 @@ import { takeSnapshot } from "#pipeline/take-snapshot.ts";
 
 /** `POST /v1/route/decision`, the dry run: decides, calls no model, reserves nothing. */
 export function routeDecisionEndpoint({ ports, settings, onDryRun }: ServerOptions, bodies: BodiesInFlight): Handler {
-  const { maxRequestBytes, maxRequestValues } = settings;
   return async (request, { headers: common }) => {
-    const body = await readBytes(request, maxRequestBytes, bodies);
+    const body = await readBytes(request, settings.maxRequestBytes, bodies);
     if ("status" in body) return body;
     try {
       if (!isJsonContentType(request.headers)) return unprocessable(errorOf("invalid_request.content_type"));
