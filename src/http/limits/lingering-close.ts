@@ -1,7 +1,7 @@
 import { largeBodyBytes } from "#platform/event-loop.ts";
 import type { Timers } from "#platform/time.ts";
 
-/** So long the rest of a body is read, in milliseconds. */
+/** So long an unread body is read on, in milliseconds. */
 const lingerMs = 5_000;
 /** The runtime discards the bodies of some methods itself, and does not say when they end. */
 const lingerWithoutBodyMs = 1_000;
