@@ -2,8 +2,8 @@ import { type LiveConfig, liveConfig } from "#config/live-config.ts";
 import type { Problem } from "#config/problem.ts";
 import type { Settings } from "#config/settings.ts";
 import type { ModelKey } from "#domain/model.ts";
-import type { HealthReport } from "#http/endpoints/health.ts";
 import { startServer } from "#http/server.ts";
+import type { WorkersView } from "#http/server-options.ts";
 import { RecentNotices } from "#operator/sources.ts";
 import { CallsInFlight } from "#pipeline/execute/calls-in-flight.ts";
 import { FirstEventTimes } from "#pipeline/execute/first-event-times.ts";
@@ -34,12 +34,6 @@ import {
   upstreamAddress,
 } from "./open-parts.ts";
 import { openTracing, tracedRequests, tracedUpstream } from "./tracing.ts";
-
-/** The combined answers of all workers; undefined while they cannot be asked. */
-export interface WorkersView {
-  metricsText(): Promise<string | undefined>;
-  health(): Promise<HealthReport | undefined>;
-}
 
 /** Parts that a test or an embedding program replaces. */
 export interface Overrides {
@@ -147,9 +141,9 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
     traces: tracing && tracedRequests(tracing),
     metricsText() {
       finished.flush();
-      return workers === undefined ? metrics.text() : workers.metricsText();
+      return metrics.text();
     },
-    gatewayHealth: workers && (() => workers.health()),
+    workers,
     onDryRun: metrics.dryRunFinished,
     onRejected: (rejected) => reportRejection(rejected, records, context),
     onCrash: (error, requestId) => log("request_crashed", { request_id: logId(requestId), ...loggedError(error) }),
@@ -194,8 +188,8 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
 }
 
 /**
- * Conversations whose model is known, and for how long after its last answer: aggregators keep the context of a prompt cached
- * for some minutes up to half an hour. One takes about 200 bytes.
+ * Conversations whose model is known, and for how long after its last answer: aggregators keep the context of a prompt
+ * cached for some minutes up to half an hour. One takes about 200 bytes.
  */
 const conversationLimits = { remembered: 20_000, remembered_ms: 1_800_000 };
 
