@@ -128,7 +128,10 @@ export function assess(
   };
 }
 
-/** Whether the caller asks for the flash or a free model by alias, field or hint; a hint that privacy drops asks for nothing. */
+/**
+ * Whether the caller asks for flash or a free model by alias, field or hint; a hint that privacy drops asks for
+ * nothing.
+ */
 function asksForCheaper({ alias, routing }: ChatRequest, sensitive: boolean, repoContext: boolean): boolean {
   const { taskFields, routingHint } = routing;
   const route = routeOfAlias[alias] ?? taskFields.explicit_route;
@@ -152,8 +155,8 @@ function metadataOf({ routingHint, scoutFirst, repoId }: ChatRequest["routing"])
 }
 
 /**
- * The route the caller insists on. `X-Pro` beats the alias, but for one case: a free request on sensitive data has to be
- * refused whatever else it says.
+ * The route the caller insists on. `X-Pro` beats the alias, except that a free request on sensitive data is refused
+ * whatever else it says.
  */
 function explicitRouteOf({ alias, routing }: ChatRequest, sensitive: boolean): ExplicitRoute | undefined {
   if (routing.forcePro && !(alias === "smart-router-free" && sensitive)) return "PRO";

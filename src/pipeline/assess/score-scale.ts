@@ -2,9 +2,9 @@ import type { Conversation } from "./conversation/conversation.ts";
 import { textOf } from "./conversation/text.ts";
 
 /**
- * How points become a score. `chat`: the share of asks with fewer points. `agent`: the same for a program that has instructed the model
- * or offers tools, kept below the gray zone, because the words of such an ask say nothing of whether its run will go wrong. `declared`: a
- * task whose dimensions somebody has stated, which are not distributed like inferred ones.
+ * How points become a score. `chat`: the share of asks with fewer points. `agent`: the same for a program that has
+ * instructed the model or offers tools, kept below the gray zone, as an ask's words do not say how its run will go.
+ * `declared`: somebody has stated the dimensions, which are not distributed like inferred ones.
  */
 export type ScoreScale = "declared" | "chat" | "agent";
 

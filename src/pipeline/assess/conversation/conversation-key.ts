@@ -16,7 +16,7 @@ export function conversationKeyOf(ids: GatewayFields, messages: readonly ChatMes
     const isUser = message.role === "user";
     if (!isUser && !isSystemRole(message.role)) continue;
     prefix += hashOfMessage(message);
-    // What an agent puts in front of the ask, such as its instructions for the folder, is the same in many conversations.
+    // What an agent puts in front of the ask (its instructions for the folder) is the same in many conversations.
     if (isUser && !readUserMessage(message).facts.isEmpty) break;
   }
   return `${session}\n\n${sharedHash(prefix)}`;

@@ -56,7 +56,9 @@ function marksHighReasoning(messages: readonly ChatMessage[], newest: number): b
   return !isTurnOfHarness(messages, newest);
 }
 
-/** The newest user message that says something of the user's own; the newest at all when none does. `at` is -1 when no user has spoken. */
+/**
+ * The newest user message that says something of the user's own; else the newest. `at` is -1 when no user has spoken.
+ */
 function newestAsk(
   messages: readonly ChatMessage[],
 ): Pick<Conversation, "ask" | "subject" | "attached"> & { at: number } {

@@ -3,8 +3,8 @@ import type { ResultStep, RunStep } from "./run-steps.ts";
 import type { Failed } from "./tool-result.ts";
 
 /**
- * The signs of trouble in an agent's run since the ask. The counts mean trouble, not length: a long run that makes progress has low
- * ones. They never fall within a run, so that what a rule saw once it sees in every later call of the run as well.
+ * The signs of trouble in an agent's run since the ask. The counts mean trouble, not length. They never fall within a
+ * run: what a rule saw once it sees in every later call of the run as well.
  */
 export interface RunSignals extends RunTrouble {
   /** The most characters of its own prose that the model wrote in so many calls in a row as the policy looks at. */

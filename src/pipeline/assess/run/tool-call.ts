@@ -12,7 +12,7 @@ export interface CallFacts {
   readonly hash: number;
   /** Hash of the id under which its result comes. */
   readonly id: number | undefined;
-  /** It may change something; it runs something whose outcome says whether the work is right: a test, a build, a script. */
+  /** It may change something; it runs something whose outcome says whether the work is right: a test, a build. */
   readonly changes: boolean;
   readonly runs: boolean;
   /** Whether it runs a command. */
@@ -72,7 +72,7 @@ export function callFacts({ name, args }: ToolCall, id?: string): CallFacts {
   const { changes, runs, worksInRepository } = kindOfTool(name);
   const fields = fieldsOf(args);
   const command = runs ? commandOf(args, fields) : "";
-  // An editor of many commands may be only to show a file; a tool that runs something of its own has no command to look at.
+  // An editor of many commands may only show a file; a tool that runs something of its own has no command.
   const edits = changes && fields?.["command"] !== "view";
   const effect = command === "" ? { changes: edits, runs } : effectOf(command);
   return {
@@ -88,7 +88,10 @@ export function callFacts({ name, args }: ToolCall, id?: string): CallFacts {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The members of arguments in JSON; null where they begin like it and are none, undefined where they are long or something else. */
+/**
+ * The members of arguments in JSON; null where they begin like it and are none, undefined where they are something
+ * else.
+ */
 function fieldsOf(args: string): Fields | null | undefined {
   if (!args.startsWith("{") || args.length > maxArguments) return undefined;
   try {
@@ -118,8 +121,8 @@ function commandOf(args: string, fields: Fields | null | undefined): string {
 }
 
 /**
- * What a command checks: its last part, without where it runs and where its output goes. `cd a && pytest x.py 2>&1 | tail` and
- * `pytest x.py` are the same check.
+ * What a command checks: its last part, without where it runs and where its output goes. `cd a && pytest x.py 2>&1 |
+ * tail` and `pytest x.py` are the same check.
  */
 function checkOf(command: string): string {
   const last = command.split(/&&|;|\n/).findLast((part) => part.trim() !== "") ?? "";

@@ -16,7 +16,7 @@ export interface Observation {
 export interface Failed {
   /** `ModuleNotFoundError`, `exit 2`: fit to be shown. */
   readonly errorType: string;
-  /** The same error in the same check has the same signature though lines, folders, addresses, times and numbers differ. */
+  /** The same error in the same check has the same signature though lines, folders, times and numbers differ. */
   readonly signature: string;
 }
 
@@ -81,7 +81,7 @@ function statedIn(text: string): number | undefined {
   return status === undefined ? undefined : Number(status);
 }
 
-/** The error from its type on: what a reporter puts in front of it differs from run to run, but for the name of a test. */
+/** The error from its type on: what a reporter puts in front differs from run to run, but for the name of a test. */
 function fromErrorType(line: string): string {
   if (/^\s*(?:FAIL|ERROR)/.test(line)) return line;
   return line.slice(/\b[A-Za-z_.]{0,60}(?:Error|Exception|Warning)\b/.exec(line)?.index ?? 0);
