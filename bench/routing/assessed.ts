@@ -35,7 +35,7 @@ export function assessedBody(body: Body, bodyBytes = 1_000): Assessment {
     routing: { forcePro: false, scoutFirst: false, taskFields: {} },
     receivedAtMs: 0,
   };
-  const memory = inMemoryTaskMemory(() => benchPolicy.tasks);
+  const memory = inMemoryTaskMemory();
   return assess(request, body, memory, { now: 0, policy: benchPolicy, redactions: 0 });
 }
 

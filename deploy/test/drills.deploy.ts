@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Model } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import type { SimulatorOptions } from "#simulator/simulator.ts";
 import { cuttingProxy } from "../../test/harness/cutting-proxy.ts";
 import { eventually, postChat, shippedModels, startUpstream } from "../../test/harness/gateway.ts";

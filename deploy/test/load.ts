@@ -1,4 +1,4 @@
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 
 /** What the audit of a database says. */
 export async function audited(url: string) {

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connectTargetOf } from "#http-client/connect-target.ts";
-import type { Problem } from "./problem.ts";
+import { environmentProblem, type Problem } from "./problem.ts";
 
 /** The export that OTEL_* configures. Absent: no export, and nothing of OpenTelemetry is loaded. */
 export interface OpenTelemetrySettings {
@@ -61,38 +61,19 @@ const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
  * says nothing, if it adds no authority: then every call to the upstream would fail.
  */
 export function extraCaCertsProblems(path: string): Problem[] {
-  const problem = (message: string): Problem[] => [
-    {
-      file: "environment",
-      path: "NODE_EXTRA_CA_CERTS",
-      message,
-      suggestion: "name a file of certificate authorities in PEM form, or unset it",
-    },
-  ];
-  let text: string;
-  try {
-    text = readFileSync(path, "latin1");
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
-    return problem(`its file cannot be read: ${code}`);
-  }
-  const blocks = text.match(block) ?? [];
-  if (blocks.length === 0) return problem("its file holds no certificate");
-  const broken = blocks.findIndex((pem) => !isCertificate(pem));
-  return broken < 0 ? [] : problem(`certificate ${broken + 1} of its file cannot be read`);
+  const message = extraCaCertsProblem(path);
+  const suggestion = "name a file of certificate authorities in PEM form, or unset it";
+  return message === undefined ? [] : [environmentProblem("NODE_EXTRA_CA_CERTS", message, suggestion)];
 }
 
-/**
- * Whether the variable is only in `--env-file`: that file is read after the runtime has its certificate authorities, so it has no effect. False
- * where that cannot be found out.
- */
-export function isReadTooLate(path: string): boolean {
-  if (process.env["NODE_EXTRA_CA_CERTS"] !== path) return false;
+function extraCaCertsProblem(path: string): string | undefined {
   try {
-    // The environment with which the process was started (Linux).
-    return !readFileSync("/proc/self/environ", "utf8").split("\0").includes(`NODE_EXTRA_CA_CERTS=${path}`);
-  } catch {
-    return false;
+    const blocks = readFileSync(path, "latin1").match(block) ?? [];
+    const broken = blocks.findIndex((pem) => !isCertificate(pem));
+    if (broken >= 0) return `certificate ${broken + 1} of its file cannot be read`;
+    return blocks.length > 0 ? undefined : "its file holds no certificate";
+  } catch (error) {
+    return `its file cannot be read: ${error instanceof Error && "code" in error ? error.code : "unreadable"}`;
   }
 }
 
@@ -105,24 +86,29 @@ function isCertificate(pem: string): boolean {
 }
 
 /**
- * What is wrong with the proxy that the process's environment names for the upstream. The HTTP client reads it by itself, and could
- * send nothing.
+ * Whether the variable is only in `--env-file`: that file is read after the runtime has its certificate authorities, so it has no effect. False
+ * where that cannot be found out.
  */
+export function isReadTooLate(path: string): boolean {
+  try {
+    // The environment with which the process was started (Linux).
+    const began = readFileSync("/proc/self/environ", "utf8").split("\0");
+    return process.env["NODE_EXTRA_CA_CERTS"] === path && !began.includes(`NODE_EXTRA_CA_CERTS=${path}`);
+  } catch {
+    return false;
+  }
+}
+
+/** What is wrong with the proxy that the environment names for the upstream: the HTTP client reads it by itself, and could send nothing. */
 export function upstreamProxyProblems(baseUrl: string): Problem[] {
-  const url = URL.parse(baseUrl);
-  if (url === null) return [];
+  const url = new URL(baseUrl);
   try {
     connectTargetOf(url);
     return [];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return [
-      {
-        file: "environment",
-        path: url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY",
-        message: error.message,
-        suggestion: "write it as http://host:port, or except the upstream with NO_PROXY",
-      },
-    ];
+    const name = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
+    const suggestion = "write it as http://host:port, or except the upstream with NO_PROXY";
+    return [environmentProblem(name, error.message, suggestion)];
   }
 }

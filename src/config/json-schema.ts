@@ -21,7 +21,7 @@ export function jsonSchemaOf(schema: z.ZodType, title: string): SchemaNode {
     io: "input",
     override({ jsonSchema }) {
       // A default of {} on a section says nothing, and the bounds of safe integers are no bounds of ours.
-      if (jsonSchema.type === "object") delete jsonSchema.default;
+      if (jsonSchema.type === "object" && jsonSchema.properties !== undefined) delete jsonSchema.default;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
   });

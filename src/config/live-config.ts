@@ -105,29 +105,24 @@ export function liveConfig(options: LiveConfigOptions): ({ readonly kind: "ok" }
     warnAbout(read.warnings);
     return { kind: "ok", value: read.config, files: read.files };
   }
+  const watch = <T>(name: string, path: string, value: T, read: (path: string) => Read<T>, put?: (value: T) => void) =>
+    new LiveFiles<T>(value, [path], {
+      read: () => read(path),
+      apply(next, before) {
+        if (Bun.deepEquals(next, before)) return [];
+        put?.(next);
+        return [name];
+      },
+      onReload,
+    });
   const accepted =
     authKeysFile === undefined || keys === undefined
       ? undefined
-      : new LiveFiles<AuthKeys>(keys.keys, [authKeysFile], {
-          read() {
-            const read = loadAuthKeys(authKeysFile);
-            return read.kind === "ok" ? { kind: "ok", value: read.keys } : read;
-          },
-          apply: (next, before) => (Bun.deepEquals(next, before) ? [] : ["AUTH_KEYS_FILE"]),
-          onReload,
-        });
+      : watch<AuthKeys>("AUTH_KEYS_FILE", authKeysFile, keys.value, loadAuthKeys);
   const secret =
     upstreamKey === undefined || !isFile(upstreamKey.path)
       ? undefined
-      : new LiveFiles(upstreamKey.value, [upstreamKey.path], {
-          read: () => readUpstreamKey(upstreamKey.path),
-          apply(next, before) {
-            if (next === before) return [];
-            options.onUpstreamKey?.(next);
-            return ["UPSTREAM_API_KEY_FILE"];
-          },
-          onReload,
-        });
+      : watch("UPSTREAM_API_KEY_FILE", upstreamKey.path, upstreamKey.value, readUpstreamKey, options.onUpstreamKey);
 
   const all = [configuration, accepted, secret].filter((files) => files !== undefined);
   const polling = setInterval(() => {

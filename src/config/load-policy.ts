@@ -50,9 +50,7 @@ function joinThresholds(policy: Policy, document: ConfigDocument): Policy {
 /** Pairs of keys of which the first must not be above the second. */
 const ordered = [
   ["routing.flash_below", "routing.pro_from"],
-  ["upstream.backoff_base_ms", "upstream.backoff_max_ms"],
   ["health.open_base_ms", "health.open_max_ms"],
-  ["stream.max_event_bytes", "stream.max_answer_bytes"],
 ] as const;
 
 /** The same where a file sets both; a hard cap alone below the other's default takes the soft one down with it. */

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { type Caps, lowerCap, type NanoUsd, usdToNano } from "#domain/money/money.ts";
 import { type TaskKind, taskKinds } from "#domain/routing.ts";
-import { choice, flag, Health, int, ms, num, section, Upstream, usd } from "./policy-sections.ts";
 import { withoutRemovedKeys } from "./removed-keys.ts";
 
 /**
@@ -9,39 +8,47 @@ import { withoutRemovedKeys } from "./removed-keys.ts";
  * Every key has a default, so that a file with one key is a whole policy. Money is in USD here and nowhere else.
  */
 
-const weight = (fallback: number) => num(fallback, 0, 100);
-const bias = (fallback: number) => num(fallback, -50, 50);
+const int = (fallback: number, min: number, max = Number.MAX_SAFE_INTEGER) =>
+  z.int().min(min).max(max).default(fallback);
+const num = (fallback: number, min: number, max: number) => z.number().min(min).max(max).default(fallback);
+const ms = (fallback: number) => int(fallback, 0, 86_400_000);
+const usd = (fallback: number) => num(fallback, 0, 1_000_000);
+const flag = (fallback: boolean) => z.boolean().default(fallback);
+const choice = <const T extends string>(options: readonly T[], fallback: NoInfer<T>) =>
+  z.enum(options).default(fallback as never); // it is one of the options
 
-const kindBias: Record<TaskKind, number> = {
-  CODING: 0,
-  DEBUG: 0,
-  ARCHITECTURE: 0,
+/** `auto`: only where the aggregator is known to have it. */
+const automatic = () => choice(["auto", "on", "off"], "auto");
+
+/** An object all of whose keys have defaults: absent, it is its defaults. */
+function section<S extends z.ZodRawShape>(shape: S) {
+  return z.strictObject(shape).prefault({} as never); // every key of every section has a default, so {} parses
+}
+
+const weight = (fallback: number) => num(fallback, 0, 100);
+
+const Weights = section({
+  reasoning_requirement: weight(25).describe("At reasoning_requirement = 1."),
+  ambiguity: weight(15).describe("At ambiguity = 1."),
+  dependency_depth: weight(15).describe("At dependency_depth = 1."),
+  verification_difficulty: weight(20).describe("At verification_difficulty = 1."),
+  risk_level: weight(10).describe("At risk_level CRITICAL; HIGH gives two thirds, MEDIUM one third."),
+  blast_radius: weight(6).describe("At blast_radius CRITICAL; HIGH gives two thirds, MEDIUM one third."),
+  tool_depth: weight(5).describe("At a tool depth of hard_rules.tool_depth."),
+  runtime_trouble: weight(12).describe("At most, for repeated errors, failed tests and earlier attempts."),
+}).describe("Points of the score that each feature can give.");
+
+/** Of the kinds that are not named here, 0. */
+const kindBias: { readonly [K in TaskKind]?: number } = {
   SECURITY: 10,
   AUTH: 8,
   PAYMENT: 8,
   DESTRUCTIVE_MIGRATION: 10,
-  TEST: 0,
-  SUMMARIZE: 0,
-  CLASSIFY: 0,
-  PUBLIC_REVIEW: 0,
-  RESEARCH: 0,
-  OTHER: 0,
 };
 
-const Weights = section({
-  reasoning_requirement: weight(25).describe("Points at reasoning_requirement = 1."),
-  ambiguity: weight(15).describe("Points at ambiguity = 1."),
-  dependency_depth: weight(15).describe("Points at dependency_depth = 1."),
-  verification_difficulty: weight(20).describe("Points at verification_difficulty = 1."),
-  risk_level: weight(10).describe("Points at risk_level CRITICAL; HIGH and MEDIUM give two thirds and one third."),
-  blast_radius: weight(6).describe("Points at blast_radius CRITICAL; HIGH and MEDIUM give two thirds and one third."),
-  tool_depth: weight(5).describe("Points when the combined tool depth reaches its hard trigger."),
-  runtime_trouble: weight(12).describe(
-    "Points for a task in trouble: repeated errors, failed tests, earlier attempts.",
-  ),
-}).describe("How many of the 100 points each feature can give.");
+const bias = (kind: TaskKind) => num(kindBias[kind] ?? 0, -50, 50);
 
-const guardedWords = z
+const words = z
   .array(
     z
       .string()
@@ -53,116 +60,53 @@ const guardedWords = z
   .max(200)
   .default([]);
 
-const GuardedWords = section({
-  security: guardedWords.describe("Words of asks of kind SECURITY."),
-  auth: guardedWords.describe("Words of asks of kind AUTH."),
-  payment: guardedWords.describe("Words of asks of kind PAYMENT."),
-  destructive_migration: guardedWords.describe("Words of asks of kind DESTRUCTIVE_MIGRATION."),
-}).describe(
-  "Your own words of guarded topics, beside the shipped ones: one to three words each; `*` at the end stands for any ending. An ask that names one early goes to the senior model, unless it only reads, lists, tests or documents.",
-);
-
-const Affinity = section({
-  horizon_turns: int(12, 0, 1_000).describe(
-    "Number of future turns over which leaving a more expensive model must save more than it costs to read the context without a cache.",
-  ),
-  turn_input_tokens: int(2_210, 0, 1_000_000).describe("Average number of new input tokens per turn."),
-  turn_output_tokens: int(250, 0, 1_000_000).describe("Average number of output tokens per turn."),
-  remembered: int(20_000, 0, 1_000_000).describe("Number of conversations whose model is remembered."),
-  remembered_ms: ms(1_800_000).describe("How long after its last answer a conversation's context counts as cached."),
-}).describe("Keeps a conversation on the model that has its context in the prompt cache.");
-
 const Routing = section({
   flash_below: num(90, 0, 100).describe(
-    "Scores below this go to the flash tier: as shipped, 90 % of asks. A score is the share of asks, in percent, that are easier.",
+    "Scores below this go to flash. A score is the share of asks, in percent, that are easier.",
   ),
   pro_from: num(97, 0, 100).describe(
-    "Scores from this on go to the pro tier: as shipped, the top 3 % of asks. Scores between the two are the gray zone: the scout is asked if it may see the task, else the midpoint decides (as shipped 93.5, the top 6.5 %). With 85 for both, the top 15 % go to pro.",
+    "Scores from this on go to pro. Between the two the scout is asked if it may see the task, else the midpoint decides.",
   ),
   weights: Weights,
   kind_bias: section(
-    Object.fromEntries(taskKinds.map((kind) => [kind, bias(kindBias[kind])])) as Record<
-      TaskKind,
-      ReturnType<typeof bias>
-    >,
+    Object.fromEntries(taskKinds.map((kind) => [kind, bias(kind)])) as Record<TaskKind, ReturnType<typeof bias>>,
   ).describe("Points added, or subtracted, for the kind of work."),
   run_prose_chars: int(20_000, 0, 10_000_000).describe(
-    "An agent's run is in trouble when its model has written more characters of its own prose than this in run_prose_calls calls in a row: from there to the next ask its score is at least pro_from. Prose is the text outside code fences and tool calls, and reasoning that the caller sends back. 0: never. `smart-gateway policy learn` measures what an installation's own models write.",
+    "A run goes to pro when its model has written more characters of prose than this in eight calls in a row; 0: never. `policy learn` measures what your models write.",
   ),
-  run_prose_calls: int(8, 1, 1_000).describe("Over how many calls in a row the model's prose is summed up."),
-  guarded_words: GuardedWords,
-  affinity: Affinity,
+  high_risk_words: section({ security: words, auth: words, payment: words, destructive_migration: words }).describe(
+    "Your own terms of high-risk topics: one to three words, `*` for any ending. An ask to change what they name goes to pro.",
+  ),
 }).describe("The score and its thresholds.");
 
 const HardRules = section({
-  guarded_kinds: z
-    .array(z.enum(taskKinds))
-    .default(["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATION"])
-    .describe("Kinds that go to the senior model when the risk is at least guarded_kinds_from_risk."),
-  guarded_kinds_from_risk: choice(["LOW", "MEDIUM", "HIGH", "CRITICAL"], "HIGH").describe(
-    "The risk level from which guarded_kinds apply.",
-  ),
-  same_error_count: int(2, 1).describe("This many occurrences of the same error."),
-  flash_attempts: int(2, 1).describe("This many attempts by the flash tier."),
-  files_touched: int(20, 1).describe("This many files touched."),
-  tool_depth: int(16, 1).describe("A tool depth of this much: runtime.tool_depth + task.estimated_tool_depth."),
-}).describe("Triggers that send a task to the senior model, whatever its score.");
+  same_error_count: int(2, 1).describe("Occurrences of the same error."),
+  flash_attempts: int(2, 1).describe("Attempts by flash."),
+  files_touched: int(20, 1).describe("Files touched."),
+  tool_depth: int(16, 1).describe("runtime.tool_depth + task.estimated_tool_depth."),
+}).describe("From these counts on a task goes to the senior model, whatever its score.");
 
 const Limits = section({
   max_attempts: int(8, 1).describe("From this many reported attempts on, a task stops for a human."),
 }).describe("Limits per task.");
 
 const Scout = section({
-  timeout_ms: ms(4_000).describe("How long a gray-zone request waits for the scout's verdict."),
-  max_output_tokens: int(64, 1).describe("The longest verdict, in tokens."),
-  max_prompt_bytes: int(6_000, 256).describe("Most bytes of the ask that the scout receives."),
-}).describe("The call to the scout that decides gray-zone requests.");
-
-const Stream = section({
-  reasoning: choice(["field", "content", "live"], "field").describe(
-    "What happens to the reasoning before a stream's first content. `field`: it is held back and sent as that delta's `reasoning`. `content`: it is put before the text, with a blank line between (never with a response_format). `live`: it is passed on as it arrives.",
-  ),
-  keepalive_ms: ms(10_000).describe(
-    "A comment goes to the caller after this long without an event; 0: none. Before the first event it does not end the fail-over to other models.",
-  ),
-  write_stall_ms: ms(30_000).describe("A caller that reads nothing for this long is disconnected."),
-  max_buffered_bytes: int(262_144, 4_096).describe(
-    "Bytes buffered per caller before reading from the upstream pauses.",
-  ),
-  max_event_bytes: int(16_777_216, 4_096).describe("Largest single event of a stream."),
-  max_answer_bytes: int(33_554_432, 4_096).describe("Largest non-streaming answer that is buffered."),
-  max_answer_values: int(500_000, 1_000).describe(
-    "Most JSON values (objects, arrays, texts, numbers) in an answer or in one event of a stream.",
-  ),
-}).describe("Streams to callers.");
-
-const Budget = section({
-  per_goal_soft_usd: usd(2).describe(
-    "Above this, a goal's requests step down from pro to flash unless a hard rule or the caller requires pro.",
-  ),
-  per_goal_hard_usd: usd(5).describe("A goal never spends more than this; the request that would is denied."),
-  per_day_soft_usd: usd(20).describe("The soft cap of a UTC day, all goals together."),
-  per_day_hard_usd: usd(50).describe("The hard cap of a UTC day, all goals together."),
-  expect_ledger: flag(false).describe(
-    "True states that the ledger has been used before. A start with an empty ledger, in which all spending is lost, is then logged as an error (`ledger_missing`).",
-  ),
-}).describe("Caps per goal and per UTC day. A soft cap above its hard cap counts as equal to it.");
+  timeout_ms: ms(4_000).describe("How long a request in the gray zone waits for the scout."),
+}).describe("The question to the scout.");
 
 const Privacy = section({
   redact: flag(true).describe("Replace credentials in everything the upstream would read."),
-  restore: choice(["off", "text"], "off").describe(
-    "Put redacted values back into answer text (never into tool calls).",
-  ),
+  restore: choice(["off", "text"], "off").describe("Put replaced values back into the text of answers."),
   personal_data: flag(false).describe("Also replace e-mail addresses, phone and card numbers and the like."),
   disabled_rules: z.array(z.string()).default([]).describe("Rules switched off by name; logged at start."),
-  allow: z.array(z.string().min(1).max(512)).max(1_000).default([]).describe("Exact values that are never redacted."),
+  allow: z.array(z.string().min(1).max(512)).max(1_000).default([]).describe("Exact values that are never replaced."),
   custom_rules: z
     .array(
       z.strictObject({
         id: z
           .string()
           .regex(/^[a-z][a-z0-9_]{0,63}$/)
-          .describe("Name of the rule, as placeholders and records show it."),
+          .describe("Its name in placeholders and records."),
         pattern: z
           .string()
           .min(1)
@@ -172,23 +116,92 @@ const Privacy = section({
     )
     .max(100)
     .default([])
-    .describe("Rules of your own: a name and a regular expression, run by RE2 in linear time."),
-  scan_memory_bytes: int(16_777_216, 0, 4_294_967_296).describe(
-    "Memory for the results of earlier scans (positions and names of rules, never text), in bytes, so that an agent's history is not scanned anew at every turn; 0: nothing is remembered.",
-  ),
+    .describe("Rules of your own, run by RE2 in linear time."),
 }).describe("The privacy gate.");
 
-const Tasks = section({
-  remembered: int(10_000, 1).describe("Tasks (X-Task-Id) whose runtime state is kept in memory."),
-  remembered_ms: ms(86_400_000).describe("How long a task is remembered after its last request."),
-}).describe("Runtime state kept per task between requests.");
+const Budget = section({
+  per_goal_soft_usd: usd(2).describe("Above this, a goal's pro requests go to flash if they need not be pro."),
+  per_goal_hard_usd: usd(5).describe("A goal never spends more; the request that would is denied."),
+  per_day_soft_usd: usd(20).describe("The same for a UTC day, all goals together."),
+  per_day_hard_usd: usd(50).describe("The same for a UTC day, all goals together."),
+  expect_ledger: flag(false).describe("Log an error (`ledger_missing`) if the ledger is empty at start."),
+}).describe("Caps. A soft cap above its hard cap counts as equal to it.");
+
+const Health = section({
+  failures_in_a_row: int(5, 1).describe(
+    "Failures in a row that make a model UNHEALTHY, as does half of four times as many answers within a minute; DEGRADED at three fifths, or at a tenth of these answers.",
+  ),
+  open_base_ms: ms(15_000).describe("First pause of an UNHEALTHY model; failed probes double it."),
+  open_max_ms: ms(300_000).describe("Its longest pause."),
+  shed_upwards: choice(["always", "not_housekeeping", "never"], "not_housekeeping").describe(
+    "Whether traffic of a DEGRADED model may move to a more expensive tier. Housekeeping: titles, commit messages and the like.",
+  ),
+  senior_fallback_chain: z
+    .array(z.string())
+    .min(1)
+    .default(["vendor_v4_pro", "vendor_v4_flash", "vendor_emergency"])
+    .describe("Models tried in this order for one that cannot serve; none of them free."),
+  free_fallback: choice(["paid", "none"], "paid").describe(
+    "What answers for a free model that cannot serve: a model of the chain, which costs money, or nobody.",
+  ),
+}).describe("When a model is trusted, and its fallbacks.");
+
+const fieldActions = z.enum(["forward", "refuse", "drop"]);
+
+/** An action, or an action with what a forwarded field may cost. */
+const FieldAction = z.union([
+  fieldActions,
+  z.strictObject({ action: fieldActions, fee_usd: usd(0), price_factor: num(1, 1, 1_000) }),
+]);
+
+/** Fields that the gateway itself sets or reads; a rule for them would break every request. */
+const ownFields = ["model", "messages", "stream", "metadata", "max_tokens", "max_completion_tokens", "n"];
+
+const Fields = z
+  .record(z.string(), FieldAction)
+  .refine((fields) => ownFields.every((name) => !Object.hasOwn(fields, name)), {
+    message: `fields that the gateway itself sets or reads cannot stand here: ${ownFields.join(", ")}`,
+  })
+  .default({})
+  .describe(
+    "What happens to request fields that may change model, terms or price, by name: `refuse` (422), the default of those below; `drop`; `forward`, or `{action: forward, fee_usd: 0.02, price_factor: 2}` to hold a fee per call and a multiple of the price too.",
+  );
+
+const Upstream = section({
+  max_attempts: int(3, 1, 10).describe("Calls per request, retries and fail-overs included; two per model."),
+  backoff_base_ms: ms(100).describe("Longest random pause before the first retry; then doubled, up to two seconds."),
+  retry_budget_per_second: num(3, 0, 1_000_000).describe("Retries a second, beside a tenth of the requests."),
+  billing_stops_on_cancel: flag(false).describe("Of a cancelled stream, only what came is billed."),
+  failed_calls_billed: choice(["auto", "always", "never"], "auto").describe(
+    "Whether calls answered with an error are billed: their holds then stay until the cost is known. `auto`: `never` at OpenRouter, `always` elsewhere.",
+  ),
+  price_limit: automatic().describe("Send the confirmed price as a limit. `auto`, here and below: at OpenRouter only."),
+  fields: Fields,
+  price_book: automatic().describe("Read prices (`GET /models`) daily; those of your registry file come first."),
+  generation_lookup: automatic().describe("Ask what calls of unknown outcome cost (`GET /generation`)."),
+  key_usage: automatic().describe("Compare with the key's count hourly (`GET /key`)."),
+  queue_ms: ms(5_000).describe("How long a request waits for a model at its max_in_flight before the next is tried."),
+  timeouts_ms: section({
+    connect: ms(5_000).describe("Until the connection is established."),
+    headers: ms(30_000).describe("Until the response headers have come."),
+    first_event: ms(60_000).describe("Until the first event with content; three times this for `reasoning` models."),
+    idle: ms(30_000).describe("Without any byte; four times this with nothing but comments."),
+    total: ms(600_000).describe("For the whole call."),
+  }).describe("Timeouts of one call; a model's own timeouts_ms take precedence."),
+}).describe("How the aggregator is called.");
+
+const Stream = section({
+  reasoning: choice(["field", "content", "live"], "field").describe(
+    "Reasoning before a stream's first content: sent as that delta's `reasoning`, put before its text (never with a response_format), or passed on as it comes.",
+  ),
+  keepalive_ms: ms(10_000).describe("A comment goes to the caller after this long without an event; 0: none."),
+  write_stall_ms: ms(30_000).describe("A caller that reads nothing for this long is disconnected."),
+}).describe("Streams to callers.");
 
 const Records = section({
   enabled: flag(true).describe("Whether decision records are kept."),
-  retention_days: int(30, 1, 3_650).describe("Days after which decision records and closed reservations are deleted."),
-  max_bytes: int(1_000_000_000, 1_000_000, 1_000_000_000_000).describe(
-    "Most bytes that decision records take in the database; the oldest are deleted first.",
-  ),
+  retention_days: int(30, 1, 3_650).describe("Days after which records and closed reservations are deleted."),
+  max_bytes: int(1_000_000_000, 1_000_000, 1_000_000_000_000).describe("Bytes in the database; the oldest go first."),
 }).describe("Decision records and closed reservations.");
 
 export const Policy = z.strictObject({
@@ -202,7 +215,6 @@ export const Policy = z.strictObject({
   health: Health,
   upstream: Upstream,
   stream: Stream,
-  tasks: Tasks,
   records: Records,
 });
 export type Policy = z.infer<typeof Policy>;

@@ -4,6 +4,7 @@ import type { LedgerEvent } from "#ledger/open-ledger.ts";
 import type { LedgerNotice } from "#ledger/rules/operations.ts";
 import { explainedRecord } from "#operator/records.ts";
 import { redactId } from "#pipeline/redact-request.ts";
+import { taskLimits } from "#pipeline/task/task-memory.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import { buildRecord, type PreviousAnswer } from "#records/build-record.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
@@ -36,7 +37,7 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
     openDatabase: () => openLargeStore(settings.databaseUrl, ledger.sharedWrite),
     kind: settings.databaseUrl.startsWith("sqlite:") ? "sqlite" : "postgres",
     rules: () => configuration.policy().records,
-    taskLimits: () => configuration.policy().tasks,
+    taskLimits: () => taskLimits,
     onDrop: (count) => metrics.count("smart_gateway_records_dropped_total", count),
     onStore: (state, problem) =>
       log("records_store_changed", {
@@ -53,14 +54,13 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
     () => Bun.randomUUIDv7(),
     (record) => stored.add(() => record),
   );
-  const sessions = new LruMap<string, string>();
-  const conversations = new LruMap<string, PreviousAnswer>();
+  const sessions = new LruMap<string, string>(maxSessions);
+  const conversations = new LruMap<string, PreviousAnswer>(maxConversations);
   /** Session ids that are credentials are replaced; goal and task ids are replaced before the routing. */
   const redactedSession = (session: string | undefined) => {
     if (session === undefined) return undefined;
     const redacted = sessions.get(session) ?? redactId(session, configuration.current().privacy);
     sessions.set(session, redacted);
-    sessions.trim(maxSessions);
     return redacted;
   };
   const previousAnswer = ({ routed }: RequestRecord) => conversations.get(routed?.conversationKey ?? "");
@@ -74,7 +74,6 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
     const usage = attempts.findLast(({ outcome }) => outcome === "answered")?.usage;
     if (routed === undefined || answeredBy === null || usage === undefined || routed.housekeeping !== undefined) return;
     conversations.set(routed.conversationKey, { model: answeredBy, promptTokens: usage.input });
-    conversations.trim(maxConversations);
   };
   let cancelFlush = () => {};
   const flushRejections = () => {

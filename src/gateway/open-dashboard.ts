@@ -8,7 +8,7 @@ import type { GatewayRecords } from "./decision-records.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 import type { OpenHealth } from "./open-parts.ts";
 
-type DashboardParts = Pick<OperatorSources, "ledger" | "configStatus"> & {
+type DashboardParts = Pick<OperatorSources, "ledger" | "configStatus" | "keys"> & {
   readonly records: GatewayRecords;
   readonly health: OpenHealth;
   readonly prices: PriceBookReader;
@@ -23,13 +23,13 @@ export function openDashboard(
 ): (connection: ServerConnection) => Handler {
   const { settings, version, configuration, time, notices, closing } = context;
   const { nodeId, command } = settings;
-  const { ledger, configStatus, prices, health, keyUsage } = parts;
+  const { ledger, configStatus, keys, prices, health, keyUsage } = parts;
   const { records, policyHash, holdClosed, explained } = parts.records;
   const stores = openStores(settings.databaseUrl, true);
   closing.addWithTimeout(() => stores.close());
   const sources: OperatorSources = {
     ...time,
-    ...{ notices, records, policyHash, holdClosed, explained, ledger, configStatus, stores },
+    ...{ notices, records, policyHash, holdClosed, explained, ledger, configStatus, keys, stores },
     installation: { version, nodeId, demo: settings.upstream.kind === "demo", command },
     config: () => configuration.current(),
     files: settings,

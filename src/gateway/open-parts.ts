@@ -10,7 +10,7 @@ import { keyDigestOf, openKeyUsageStore } from "#ledger/reconcile/key-usage-stor
 import { ReconciliationJob } from "#ledger/reconcile/reconciliation-job.ts";
 import { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { openPriceBookStore } from "#models/price-book/price-book-store.ts";
-import { AcceptedKeys, openCallerKeys } from "#operator/caller-keys.ts";
+import { openCallerKeys, pollAcceptedKeys } from "#operator/caller-keys.ts";
 import { dearestCallOf, maxCredibleCost } from "#pipeline/settle/cost.ts";
 import type { Simulator } from "#simulator/simulator.ts";
 import { operatorText } from "#telemetry/log/log.ts";
@@ -21,6 +21,9 @@ import { healthReports, keyUsageReports, ledgerReports, priceReports, report } f
 import type { GatewayContext, GatewayLedger } from "./gateway-context.ts";
 
 /** The parts behind the ports: each is opened with the adapter that the settings choose, and closed with the gateway. */
+
+/** How long a start waits for a PostgreSQL server that starts together with it, as after a power cut; then a supervisor tries again. */
+const databaseWaitMs = 60_000;
 
 /** `onEvent` is called with each event of the ledger, after it was reported. */
 export async function openGatewayLedger(
@@ -33,7 +36,7 @@ export async function openGatewayLedger(
     (await openLedger(settings.databaseUrl, {
       ...time,
       nodeId: settings.nodeId,
-      waitMs: settings.databaseWaitMs,
+      waitMs: databaseWaitMs,
       requireMigrated: settings.databaseMigrations === "require",
       log(event) {
         report(ledgerReports, event, context);
@@ -54,10 +57,11 @@ export async function openAcceptedKeys(
   { settings, time, closing }: GatewayContext,
 ) {
   if (settings.databaseUrl === `sqlite:${inMemoryPath}`) return keys;
-  const accepted = new AcceptedKeys(keys, await openCallerKeys(settings.databaseUrl), time.timers);
+  const store = await openCallerKeys(settings.databaseUrl);
+  closing.add(() => store.close());
+  const accepted = await pollAcceptedKeys(keys, store, time.timers);
   closing.add(() => accepted.close());
-  await accepted.start();
-  return () => accepted.current();
+  return accepted.current;
 }
 
 export type OpenHealth = Awaited<ReturnType<typeof openHealth>>;
@@ -174,10 +178,6 @@ export function openUpstream(address: UpstreamAddress, ledger: GatewayLedger, co
       ...given,
       ...time,
       asksBilling,
-      limits() {
-        const { max_answer_bytes, max_answer_values, max_event_bytes } = configuration.policy().stream;
-        return { maxAnswerBytes: max_answer_bytes, maxValues: max_answer_values, maxEventBytes: max_event_bytes };
-      },
     });
   let client = clientTo(address());
   configuration.onUpstreamKey = (apiKey) => {

@@ -109,13 +109,12 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
   const simulator = await openSimulator(context);
   const address = upstreamAddress(context, simulator);
   const prices = openPrices(address, context);
-  const pricesRead = prices.start(configuration.policy().upstream.price_book_wait_ms);
+  const pricesRead = prices.start();
   configuration.onChange = () => prices.configured();
   const tracing = await openTracing(context);
   const keyUsage = openKeyUsage(address, ledger, context);
   const finished = finishedRequests(prices, records, context);
-  const lastModels = new LruMap<string, { readonly model: ModelKey; readonly atMs: number }>();
-  const limits = () => configuration.policy().tasks;
+  const lastModels = new LruMap<string, { readonly model: ModelKey; readonly atMs: number }>(maxGoals);
   const ports: Ports = {
     ...time,
     ledger,
@@ -123,20 +122,19 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
       countReservation(reservation, reply, context);
       if (reply.kind !== "held") return;
       lastModels.set(reservation.goal, { model: reservation.modelKey, atMs: clock.now() });
-      lastModels.trim(maxGoals);
     },
     health: health.registry,
     upstream: tracedUpstream(openUpstream(address, ledger, context), tracing, address().baseUrl, context),
-    tasks: storedTaskMemory({ records: records.records, shared, limits }),
-    conversations: limitedMemory(() => configuration.policy().routing.affinity),
-    retryBudget: new RetryBudget(clock, () => configuration.policy().upstream),
+    tasks: storedTaskMemory({ records: records.records, shared }),
+    conversations: limitedMemory(conversationLimits),
+    retryBudget: new RetryBudget(clock, () => configuration.policy().upstream.retry_budget_per_second),
     firstEventTimes: new FirstEventTimes(clock),
     callsInFlight: new CallsInFlight(time.timers),
     newId: () => Bun.randomUUIDv7(),
     config: () => configuration.current(),
     record(record) {
       finished.add(record);
-      // Recorded in the turn behind the answer, unless the process is busy: then in a batch.
+      // Recorded in the tick after the answer, unless the process is busy: then in a batch.
       if (http.streams.count <= 1) setImmediate(() => finished.flush());
     },
   };
@@ -145,7 +143,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
     ...{ settings, ports, version, configStatus, records, idleSeconds },
     keys,
     lastModel: (goal) => lastModels.get(goal),
-    dashboard: openDashboard({ ledger, records, health, configStatus, prices, keyUsage }, context),
+    dashboard: openDashboard({ ledger, records, health, configStatus, keys, prices, keyUsage }, context),
     traces: tracing && tracedRequests(tracing),
     metricsText() {
       finished.flush();
@@ -194,6 +192,12 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
     },
   };
 }
+
+/**
+ * Conversations whose model is known, and for how long after its last answer: aggregators keep the context of a prompt cached
+ * for some minutes up to half an hour. One takes about 200 bytes.
+ */
+const conversationLimits = { remembered: 20_000, remembered_ms: 1_800_000 };
 
 /** How many goals have their last model remembered, for the status endpoint. */
 const maxGoals = 1_000;

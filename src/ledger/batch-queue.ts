@@ -23,18 +23,13 @@ const backgroundDelayMs = 5;
 const batchTicks = 3;
 const maxTicksMs = 10;
 
-/**
- * How soon an item is written and answered. `deadline`: within the answer limit, written or not. `soon`: written with the next
- * batch, however long that takes. `background`: as `soon`, but it may wait for other items some milliseconds.
- */
-export type Urgency = "deadline" | "soon" | "background";
-
 /** Operations that are written together, and the callback for the reply to the last of them; with undefined when there is none. */
 interface Item {
   readonly operations: readonly Operation[];
   readonly answer: (reply: OperationReply | undefined) => void;
   readonly sinceMs: number;
-  readonly urgency: Urgency;
+  /** It is answered within the answer limit, written or not. */
+  readonly hasDeadline: boolean;
   /** Written in a batch of its own, because a batch with it could not be written. */
   readonly alone: boolean;
   /** Whether the store may have received it. */
@@ -68,8 +63,11 @@ export interface BatchQueueOptions extends LedgerContext {
 export class BatchQueue {
   readonly #options: BatchQueueOptions;
   readonly #defer: (begin: () => void) => unknown;
-  #mode: QueueMode = "open";
-  #failure: { readonly reason: string; readonly kind: NonNullable<LedgerStatus["failed"]> } | undefined;
+  mode: QueueMode = "open";
+  /** Why nothing is written any more. */
+  failure: { readonly reason: string; readonly kind: NonNullable<LedgerStatus["failed"]> } | undefined;
+  /** Items that callers wait for: with a deadline, and without an answer. */
+  waiting = 0;
   #queue: Item[] = [];
   #inFlight: readonly Item[] = [];
   #planned = false;
@@ -79,8 +77,6 @@ export class BatchQueue {
   #paused = false;
   /** `due` until the batch in flight has ended: it must not be decided between what is restored. */
   #recovery: "none" | "due" | "running" = "none";
-  /** Items with a deadline and without an answer. */
-  #waiting = 0;
   #onIdle: (() => void) | undefined;
   #cancelDelay: (() => void) | undefined;
   #cancelDeadlineTimer: (() => void) | undefined;
@@ -92,23 +88,9 @@ export class BatchQueue {
     this.#defer = options.defer ?? queueMicrotask;
   }
 
-  get mode(): QueueMode {
-    return this.#mode;
-  }
-
-  /** Why nothing is written any more. */
-  get failure(): { readonly reason: string; readonly kind: NonNullable<LedgerStatus["failed"]> } | undefined {
-    return this.#failure;
-  }
-
   /** Items that are not written yet. */
   get size(): number {
     return this.#queue.length + this.#inFlight.length;
-  }
-
-  /** Items that callers wait for. */
-  get waiting(): number {
-    return this.#waiting;
   }
 
   /** Age of the oldest item, in milliseconds; 0 when nothing waits. While the process stands still nothing ages. */
@@ -120,32 +102,48 @@ export class BatchQueue {
     return Math.max(0, nowMs - oldest.sinceMs);
   }
 
-  /** `sinceMs`: when its caller began to wait, on the monotonic clock. */
-  enqueue(
+  /**
+   * The reply to the last operation, within the answer limit, written or not; undefined when there is none. `sinceMs`: when the caller
+   * began to wait, on the monotonic clock.
+   */
+  ask(
     operations: readonly Operation[],
-    urgency: Urgency,
-    answer: Item["answer"] = ignoreReply,
     sinceMs = this.#options.clock.monotonic(),
-  ): void {
-    this.#queue.push({ operations, answer, sinceMs, urgency, alone: false, sent: false, timedOut: false });
-    if (urgency === "background") {
-      this.#cancelDelay ??= this.#options.timers.after(backgroundDelayMs, () => {
-        this.#cancelDelay = undefined;
-        this.#flushSoon();
-      });
-      return;
-    }
-    if (urgency === "deadline") {
-      this.#waiting += 1;
+  ): Promise<OperationReply | undefined> {
+    return new Promise((answer) => {
+      this.#queue.push({ operations, answer, sinceMs, hasDeadline: true, ...newItem });
+      this.waiting += 1;
       if (this.#cancelDeadlineTimer === undefined) this.#setDeadlineTimer(true);
-    }
-    this.#flushSoon();
+      this.#flushSoon();
+    });
+  }
+
+  /** Writes with the next batch. Resolves when it is written, however long that takes. */
+  write(operations: readonly Operation[]): Promise<void> {
+    return new Promise((resolve) => {
+      this.#add(operations, () => resolve());
+      this.#flushSoon();
+    });
+  }
+
+  /** As `write`, but it may wait for other items some milliseconds. */
+  writeInBackground(operations: readonly Operation[]): void {
+    this.#add(operations);
+    this.#cancelDelay ??= this.#options.timers.after(backgroundDelayMs, () => {
+      this.#cancelDelay = undefined;
+      this.#flushSoon();
+    });
+  }
+
+  #add(operations: readonly Operation[], answer: Item["answer"] = ignoreReply): void {
+    const sinceMs = this.#options.clock.monotonic();
+    this.#queue.push({ operations, answer, sinceMs, hasDeadline: false, ...newItem });
   }
 
   /** Writes what is queued, for `withinMs` at most. Afterwards nothing is written; waiting callers are answered undefined. */
   async close(withinMs: number): Promise<void> {
-    const drains = this.size > 0 && this.#mode === "open";
-    this.#mode = "closing";
+    const drains = this.size > 0 && this.mode === "open";
+    this.mode = "closing";
     if (drains) {
       await new Promise<void>((resolve) => {
         const cancel = this.#options.timers.after(withinMs, resolve);
@@ -156,7 +154,7 @@ export class BatchQueue {
         this.#flushSoon();
       });
     }
-    this.#mode = "closed";
+    this.mode = "closed";
     this.#cancelDelay?.();
     this.#cancelDeadlineTimer?.();
     const left = [...this.#inFlight, ...this.#queue];
@@ -168,7 +166,7 @@ export class BatchQueue {
 
   /** Handles a failure of the store outside of a batch: a final one ends admission. */
   storeFailed(failure: StoreFailure): void {
-    if (this.#mode === "closed") return;
+    if (this.mode === "closed") return;
     if (failure.isFinal) this.#fail(failure);
     else if (failure.kind === "behind") this.recover();
     else this.#options.availability.failed(failure.message);
@@ -176,7 +174,7 @@ export class BatchQueue {
 
   /** Recovers the store before anything else is written. Repeated until it succeeds, or the store is found to be lost. */
   recover(): void {
-    if (this.#recovery === "running" || this.#mode === "failed" || this.#mode === "closed") return;
+    if (this.#recovery === "running" || this.mode === "failed" || this.mode === "closed") return;
     this.#paused = true;
     this.#recovery = "due";
     if (this.#inFlight.length > 0) return;
@@ -219,7 +217,7 @@ export class BatchQueue {
   }
 
   #flush(): void {
-    if (this.#inFlight.length > 0 || this.#paused || this.#mode === "failed" || this.#mode === "closed") return;
+    if (this.#inFlight.length > 0 || this.#paused || this.mode === "failed" || this.mode === "closed") return;
     const items = this.#queue.splice(0, nextBatchLength(this.#queue));
     if (items.length === 0) {
       this.#onIdle?.();
@@ -239,10 +237,10 @@ export class BatchQueue {
 
   #written(items: readonly Item[], places: readonly number[], reply: BatchReply, batch: LedgerBatch): void {
     this.#inFlight = [];
-    if (this.#mode === "closed") return;
+    if (this.mode === "closed") return;
     if (this.#recovery === "due") this.recover();
     // A reply of a store that cannot be trusted any more: nobody may spend because of it.
-    const isValid = this.#mode !== "failed";
+    const isValid = this.mode !== "failed";
     if (isValid) this.#options.onWritten(reply, batch);
     items.forEach((item, index) => {
       if (!item.timedOut) this.#answer(item, isValid ? reply.replies[places[index] ?? -1] : undefined);
@@ -253,7 +251,7 @@ export class BatchQueue {
 
   #notWritten(items: readonly Item[], failure: StoreFailure): void {
     this.#inFlight = [];
-    if (this.#mode === "closed") return;
+    if (this.mode === "closed") return;
     if (this.#recovery === "due") this.recover();
     if (failure.isFinal) {
       this.#requeue(items);
@@ -292,7 +290,7 @@ export class BatchQueue {
       return operations.map((operation, index) =>
         index === operations.length - 1
           ? { ...item, operations: [operation] }
-          : { ...item, operations: [operation], urgency: "soon", answer: ignoreReply },
+          : { ...item, operations: [operation], hasDeadline: false, answer: ignoreReply },
       );
     }
     if (operations.some(isResolution)) this.#reportDropped(1, failure.message);
@@ -301,7 +299,7 @@ export class BatchQueue {
   }
 
   #answer(item: Item, reply: OperationReply | undefined): void {
-    if (item.urgency === "deadline") this.#waiting -= 1;
+    if (item.hasDeadline) this.waiting -= 1;
     item.answer(reply);
   }
 
@@ -310,7 +308,7 @@ export class BatchQueue {
     item.timedOut = true;
     this.#answer(item, undefined);
     const last = item.operations.at(-1);
-    if (item.sent && last?.kind === "reserve") this.enqueue([{ kind: "cancel", id: last.reservation.id }], "soon");
+    if (item.sent && last?.kind === "reserve") void this.write([{ kind: "cancel", id: last.reservation.id }]);
   }
 
   /** One timer for all items with a deadline, for as long as there are any. */
@@ -320,14 +318,13 @@ export class BatchQueue {
     if (mayStall) this.#checkedMs = sinceMs;
     this.#cancelDeadlineTimer = timers.after(deadlineCheckMs, () => {
       this.#cancelDeadlineTimer = undefined;
-      if (this.#mode === "closed") return;
+      if (this.mode === "closed") return;
       const nowMs = clock.monotonic();
       if (mayStall && nowMs - sinceMs > stallMs) {
         this.#setDeadlineTimer(false);
         return;
       }
-      const isLate = (item: Item) =>
-        item.urgency === "deadline" && !item.timedOut && item.sinceMs <= nowMs - answerLimitMs;
+      const isLate = (item: Item) => item.hasDeadline && !item.timedOut && item.sinceMs <= nowMs - answerLimitMs;
       const late = [...this.#inFlight.filter(isLate), ...this.#queue.filter(isLate)];
       for (const item of late) {
         this.#timeOut(item);
@@ -336,17 +333,17 @@ export class BatchQueue {
       if (late.length > 0) {
         this.#queue = this.#queue.filter(hasWork);
       }
-      if (this.#waiting > 0 && this.#cancelDeadlineTimer === undefined) this.#setDeadlineTimer(true);
+      if (this.waiting > 0 && this.#cancelDeadlineTimer === undefined) this.#setDeadlineTimer(true);
     });
   }
 
   #fail({ kind, message }: StoreFailure): void {
-    if (this.#failure !== undefined) return;
+    if (this.failure !== undefined) return;
     const failed = kind === "lost" ? "store_lost" : "restart_needed";
-    this.#failure = { reason: `the budget store has failed: ${message}`, kind: failed };
-    this.#mode = "failed";
+    this.failure = { kind: failed, reason: `the budget store has failed: ${message}` };
+    this.mode = "failed";
     this.#options.log({ kind: "store_failed", message, failed });
-    for (const item of [...this.#queue]) if (item.urgency === "deadline" && !item.timedOut) this.#timeOut(item);
+    for (const item of [...this.#queue]) if (item.hasDeadline && !item.timedOut) this.#timeOut(item);
     this.#onIdle?.();
   }
 
@@ -357,6 +354,7 @@ export class BatchQueue {
 }
 
 const ignoreReply = () => {};
+const newItem = { alone: false, sent: false, timedOut: false };
 
 /** What somebody asks, and what is decided behind all resolutions of its batch. */
 function isQuestion(

@@ -2,24 +2,23 @@ import { nanoUsd } from "#domain/money/money.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import type { Clock, Timers, UtcDay } from "#platform/time.ts";
 import { answerLimitMs, BatchQueue } from "./batch-queue.ts";
-import {
-  type AccountSpend,
-  adhocGoal,
-  type BillingLookup,
-  type BillingLookups,
-  type DaySpend,
-  type GoalId,
-  type HeldMoney,
-  type KeyLabel,
-  type Ledger,
-  type LedgerStatus,
-  type LostCommits,
-  type Reservation,
-  type ReservationId,
-  type ReserveReply,
-  type Resolution,
-  type SharedConnection,
-  type Spend,
+import type {
+  AccountSpend,
+  BillingLookup,
+  BillingLookups,
+  DaySpend,
+  GoalId,
+  HeldMoney,
+  KeyLabel,
+  Ledger,
+  LedgerStatus,
+  LostCommits,
+  Reservation,
+  ReservationId,
+  ReserveReply,
+  Resolution,
+  SharedConnection,
+  Spend,
 } from "./ledger.ts";
 import { LedgerJobs, OpenHoldsCache } from "./ledger-jobs.ts";
 import { AcknowledgedOperations, recover } from "./lost-commits.ts";
@@ -60,7 +59,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   readonly #log: (event: LedgerEvent) => void;
   readonly sharedWrite: SharedConnection["sharedWrite"];
   /** The accounts as a reply of the store has last shown them, and the newest day of the store's clock. */
-  readonly #accounts = new LruMap<AccountId, AccountRow>();
+  readonly #accounts = new LruMap<AccountId, AccountRow>(maxCachedAccounts);
   #day: UtcDay | undefined;
   #typicalHoldMs = initialTypicalMs;
   #lostCommits: LostCommits | undefined;
@@ -114,11 +113,9 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       ...options,
       store,
       node,
-      readDay: async () => (await this.read(adhocGoal))?.day,
-      write: (operations) => new Promise((resolve) => this.#queue.enqueue(operations, "soon", () => resolve())),
-      refreshHolds: () => this.#holds.refresh(),
-      onAvailable: () => this.#availability.succeeded(),
-      onFailure: (error) => this.#queue.storeFailed(asStoreFailure(error)),
+      queue: this.#queue,
+      availability: this.#availability,
+      holds: this.#holds,
     });
   }
 
@@ -148,28 +145,18 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       if (closing.length > 0) void this.resolve(closing);
       return Promise.resolve({ kind: "unavailable", reason: refusal });
     }
-    return new Promise((resolve) =>
-      this.#queue.enqueue(
-        [...closing, { kind: "reserve", reservation }],
-        "deadline",
-        (reply) => resolve(this.#reserveReply(reply)),
-        sinceMs,
-      ),
-    );
+    const reply = this.#queue.ask([...closing, { kind: "reserve", reservation }], sinceMs);
+    return reply.then((answer) => this.#reserveReply(answer));
   }
 
   async resolve(resolutions: readonly Resolution[]): Promise<void> {
     if (!this.#mayQueue(resolutions)) return;
-    await Promise.all(
-      resolutions.map(
-        (resolution) => new Promise<void>((resolve) => this.#queue.enqueue([resolution], "soon", () => resolve())),
-      ),
-    );
+    await Promise.all(resolutions.map((resolution) => this.#queue.write([resolution])));
   }
 
   resolveInBackground(resolutions: readonly Resolution[]): void {
     if (!this.#mayQueue(resolutions)) return;
-    for (const resolution of resolutions) this.#queue.enqueue([resolution], "background");
+    for (const resolution of resolutions) this.#queue.writeInBackground([resolution]);
   }
 
   peek(goal: GoalId, key?: KeyLabel): Spend | undefined {
@@ -196,12 +183,10 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   }
 
   /** Goes through the queue: resolutions handed in before are written first, or a caller is refused for money that is free again. */
-  #readOnce(goal: GoalId, key: KeyLabel | undefined, sinceMs: number): Promise<Spend | undefined> {
-    if (this.#refusal() !== undefined) return Promise.resolve(undefined);
-    return new Promise((resolve) => {
-      const answer = (reply: OperationReply | undefined) => resolve(reply?.kind === "spend" ? reply.spend : undefined);
-      this.#queue.enqueue([{ kind: "read", goal, key }], "deadline", answer, sinceMs);
-    });
+  async #readOnce(goal: GoalId, key: KeyLabel | undefined, sinceMs: number): Promise<Spend | undefined> {
+    if (this.#refusal() !== undefined) return undefined;
+    const reply = await this.#queue.ask([{ kind: "read", goal, key }], sinceMs);
+    return reply?.kind === "spend" ? reply.spend : undefined;
   }
 
   async heldMoney(goal: GoalId, key?: KeyLabel): Promise<HeldMoney | undefined> {
@@ -297,7 +282,6 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   #written({ day, accounts, notices, heldMs, written }: BatchReply): void {
     if (this.#day === undefined || day > this.#day) this.#day = day;
     for (const row of accounts) this.#accounts.set(row.id, row);
-    this.#accounts.trim(maxCachedAccounts);
     // A batch that changes nothing writes nothing: a full disk takes it too.
     if (written > 0) this.#availability.succeeded();
     for (const ms of heldMs) this.#typicalHoldMs += (ms - this.#typicalHoldMs) / 16;

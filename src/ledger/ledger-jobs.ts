@@ -1,9 +1,12 @@
 import { BackgroundJob } from "#platform/background-job.ts";
 import { type Clock, type UtcDay, utcDayOf } from "#platform/time.ts";
+import type { BatchQueue } from "./batch-queue.ts";
+import { adhocGoal } from "./ledger.ts";
 import type { Operation } from "./rules/operations.ts";
 import type { NodeIdentity } from "./rules/rows.ts";
 import type { OpenHolds } from "./shared-sql.ts";
-import type { LedgerContext, LedgerStore } from "./store.ts";
+import { asStoreFailure, type LedgerContext, type LedgerStore } from "./store.ts";
+import type { StoreAvailability } from "./store-availability.ts";
 
 /** Heartbeat, today's account, sweep. */
 const heartbeatEveryMs = 5_000;
@@ -23,15 +26,10 @@ const prunePauseMs = 50;
 export interface LedgerJobsOptions extends LedgerContext {
   readonly store: LedgerStore;
   readonly node: NodeIdentity;
+  readonly queue: BatchQueue;
+  readonly availability: StoreAvailability;
+  readonly holds: OpenHoldsCache;
   readonly retentionMs: () => number;
-  /** Reads today's account, so that it is cached; undefined when the store does not answer. */
-  readonly readDay: () => Promise<UtcDay | undefined>;
-  /** Queues operations; resolves when they are written. */
-  readonly write: (operations: readonly Operation[]) => Promise<void>;
-  readonly refreshHolds: () => Promise<unknown>;
-  /** The store has taken a write, and a batch. */
-  readonly onAvailable: () => void;
-  readonly onFailure: (error: unknown) => void;
 }
 
 /** What a node does beside requests: heartbeat, sweep of due reservations, removal of old rows. */
@@ -45,22 +43,24 @@ export class LedgerJobs {
 
   constructor(options: LedgerJobsOptions) {
     this.#options = options;
-    const { onFailure, random, timers } = options;
+    const { random, timers, holds } = options;
     // The pause varies so that nodes do not run their jobs at the same moments.
     const every = (pauseMs: number, run: () => Promise<unknown>) =>
-      new BackgroundJob({ run, pauseMs: () => pauseMs * (0.8 + 0.4 * random()), timers, onFailure });
+      new BackgroundJob({ run, pauseMs: () => pauseMs * (0.8 + 0.4 * random()), timers, onFailure: this.#failed });
     this.#jobs = [
       every(heartbeatEveryMs, () => this.#heartbeat()),
       every(pruneEveryMs, () => this.prune()),
-      every(holdsEveryMs, () => options.refreshHolds()),
+      every(holdsEveryMs, () => holds.refresh()),
     ];
   }
 
   start(): void {
     for (const job of this.#jobs) job.schedule();
     // Not awaited: what an earlier process of this node left behind is safe as it is, and admission need not wait for it.
-    this.sweep().catch((error: unknown) => this.#options.onFailure(error));
+    this.sweep().catch(this.#failed);
   }
+
+  readonly #failed = (error: unknown) => this.#options.queue.storeFailed(asStoreFailure(error));
 
   get stopped(): boolean {
     return this.#stopped;
@@ -93,16 +93,18 @@ export class LedgerJobs {
     if (total > 0) log({ kind: "pruned", reservations: total });
   }
 
-  /** So that today's spend is known before the first request, and right after midnight. Undefined when the store does not answer. */
-  async refreshDay(): Promise<UtcDay | undefined> {
-    const { clock, log, readDay } = this.#options;
-    const day = await readDay();
+  /** So that today's spend is known before the first request, and right after midnight. False when the store does not answer. */
+  async refreshDay(): Promise<boolean> {
+    const { clock, log, queue } = this.#options;
+    const reply = await queue.ask([{ kind: "read", goal: adhocGoal }]);
+    if (reply?.kind !== "spend") return false;
+    const { day } = reply.spend;
     const nowMs = clock.now();
-    if (day !== undefined && day > utcDayOf(nowMs + clockToleranceMs) && this.#warnedDay !== day) {
+    if (day > utcDayOf(nowMs + clockToleranceMs) && this.#warnedDay !== day) {
       this.#warnedDay = day;
       log({ kind: "day_ahead", day, today: utcDayOf(nowMs) });
     }
-    return day;
+    return true;
   }
 
   /** Counts a hold that a sweep has taken over from a dead node, for the event at its end. */
@@ -115,16 +117,16 @@ export class LedgerJobs {
   async #heartbeat(): Promise<void> {
     await this.#options.store.heartbeat(this.#options.node);
     // Batches may fail where a heartbeat succeeds: only both together show that the store is available.
-    if ((await this.refreshDay()) !== undefined) this.#options.onAvailable();
+    if (await this.refreshDay()) this.#options.availability.succeeded();
     await this.sweep();
   }
 
   async #sweepDue(): Promise<void> {
-    const { store, node, write } = this.#options;
+    const { store, node, queue } = this.#options;
     for (;;) {
       const due = await store.findDue(node, dueChunk);
       if (due.length === 0 || this.#stopped) return;
-      await write(due.map(({ id, why }): Operation => ({ kind: why === "expired" ? "expire" : "orphan", id })));
+      await queue.write(due.map(({ id, why }): Operation => ({ kind: why === "expired" ? "expire" : "orphan", id })));
       if (due.length < dueChunk || this.#stopped) return;
     }
   }

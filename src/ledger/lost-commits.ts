@@ -10,7 +10,7 @@ import { type LedgerStore, type Rejoined, StoreFailure } from "./store.ts";
  * has written again what it still knows, and every other living node has done so too: until then nobody knows what is spent.
  */
 
-/** How long acknowledged operations are kept, and how many at most; some 30 MB. */
+/** How long acknowledged operations are kept at least, and how many at most; some 30 MB. */
 const keptMs = 60_000;
 const maxKept = 100_000;
 /** In one batch when they are written again. */
@@ -74,36 +74,31 @@ const nothingFound: Rejoined = { batches: 0, takenOver: false, earlier: [] };
 /** What was acknowledged in the last minute, as operations that write it again and change nothing where it is still there. */
 export class AcknowledgedOperations {
   readonly #clock: Clock;
-  #batches: { readonly untilMs: number; readonly operations: readonly Operation[] }[] = [];
-  #first = 0;
-  #size = 0;
+  /** What came after `#sinceMs`, and in the minute before. */
+  #newer: Operation[] = [];
+  #older: readonly Operation[] = [];
+  #sinceMs = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   add({ operations }: LedgerBatch, { replies, nowMs, day }: BatchReply): void {
-    const kept = operations.flatMap((operation, index): Operation[] => {
-      if (operation.kind === "read") return [];
-      if (operation.kind !== "reserve") return [operation];
-      return replies[index]?.kind === "held" ? [{ ...operation, admitted: { nowMs, day } }] : [];
+    const clockMs = this.#clock.monotonic();
+    if (clockMs - this.#sinceMs > keptMs || this.#newer.length > maxKept / 2) {
+      this.#older = clockMs - this.#sinceMs > 2 * keptMs ? [] : this.#newer;
+      this.#newer = [];
+      this.#sinceMs = clockMs;
+    }
+    operations.forEach((operation, index) => {
+      if (operation.kind === "read") return;
+      if (operation.kind !== "reserve") this.#newer.push(operation);
+      else if (replies[index]?.kind === "held") this.#newer.push({ ...operation, admitted: { nowMs, day } });
     });
-    const monotonicMs = this.#clock.monotonic();
-    this.#batches.push({ untilMs: monotonicMs + keptMs, operations: kept });
-    this.#size += kept.length;
-    for (let oldest = this.#batches[this.#first]; oldest !== undefined; oldest = this.#batches[this.#first]) {
-      if (oldest.untilMs > monotonicMs && this.#size <= maxKept) break;
-      this.#size -= oldest.operations.length;
-      this.#first += 1;
-    }
-    if (this.#first > 1_000 && this.#first * 2 > this.#batches.length) {
-      this.#batches = this.#batches.slice(this.#first);
-      this.#first = 0;
-    }
   }
 
   *chunks(): Generator<readonly Operation[]> {
-    const all = this.#batches.slice(this.#first).flatMap(({ operations }) => operations);
+    const all = [...this.#older, ...this.#newer];
     for (let at = 0; at < all.length; at += chunkSize) yield all.slice(at, at + chunkSize);
   }
 }

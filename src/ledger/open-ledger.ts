@@ -1,20 +1,17 @@
 import { databaseLocationOf } from "#db/database-url.ts";
 import { requireCurrentSchema } from "#db/schema-version.ts";
-import type { Clock, Random, Timers } from "#platform/time.ts";
+import type { Clock, Timers } from "#platform/time.ts";
 import { BatchedLedger } from "./batched-ledger.ts";
 import type { BillingLookups, Ledger, SharedConnection } from "./ledger.ts";
 import { openSqliteStore } from "./sqlite/sqlite-store.ts";
-import type { LedgerEvent, LedgerStore } from "./store.ts";
+import type { LedgerContext, LedgerStore } from "./store.ts";
 
 export type { LedgerEvent } from "./store.ts";
 
-export interface OpenLedgerOptions {
+export interface OpenLedgerOptions extends Partial<Omit<LedgerContext, "clock">> {
   /** Names this process in the ledger; an earlier process with the same name counts as dead. */
   readonly nodeId: string;
   readonly clock: Clock;
-  readonly timers?: Timers;
-  readonly random?: Random;
-  readonly log?: (event: LedgerEvent) => void;
   /** `records.retention_days` of the policy, asked before each run; 30 when absent. */
   readonly retentionDays?: () => number;
   /** `budget.expect_ledger` of the policy: whether the store should have been used before; false when absent. */
@@ -39,12 +36,11 @@ export async function openLedger(
   const store = await openStoreInTime(databaseUrl, options);
   try {
     return await BatchedLedger.open(store, options.nodeId, {
-      clock: options.clock,
-      timers: options.timers ?? processTimers,
-      random: options.random ?? Math.random,
-      log: options.log ?? (() => {}),
+      timers: processTimers,
+      random: Math.random,
+      log: () => {},
+      ...options,
       retentionMs: () => (options.retentionDays?.() ?? 30) * 86_400_000,
-      expectExisting: options.expectExisting ?? (() => false),
       // A sync to disk or a round trip costs more than a tick of the event loop, in which many requests may arrive.
       defer: setImmediate,
     });
@@ -80,22 +76,17 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-async function openStore(
-  databaseUrl: string,
-  { clock, requireMigrated = false }: OpenLedgerOptions,
-): Promise<LedgerStore> {
-  const location = databaseLocationOf(databaseUrl);
-  if (location.kind === "sqlite") {
-    if (requireMigrated) await requireCurrentSchema(location);
-    return openSqliteStore(location.path, clock);
-  }
-  // Loaded where it is used: a gateway on SQLite never needs it, and modules take memory.
-  const { PostgresStore } = await import("./postgres/postgres-store.ts");
+async function openStore(url: string, { clock, requireMigrated = false }: OpenLedgerOptions): Promise<LedgerStore> {
+  const location = databaseLocationOf(url);
   try {
     if (requireMigrated) await requireCurrentSchema(location);
+    if (location.kind === "sqlite") return await openSqliteStore(location.path, clock);
+    // Loaded where it is used: a gateway on SQLite never needs it, and modules take memory.
+    const { PostgresStore } = await import("./postgres/postgres-store.ts");
     return await PostgresStore.open(location.url);
   } catch (error) {
-    throw new Error(`cannot open the budget store at DATABASE_URL: ${messageOf(error)}`, { cause: error });
+    const where = location.kind === "sqlite" ? location.path : "at DATABASE_URL";
+    throw new Error(`cannot open the budget store ${where}: ${messageOf(error)}`, { cause: error });
   }
 }
 

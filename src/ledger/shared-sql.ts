@@ -1,5 +1,5 @@
 import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
-import type { BillingLookup } from "./ledger.ts";
+import type { BillingLookup, HeldSum } from "./ledger.ts";
 import { lookupPauseMs, maxLookups, nodeSuspectMs, nodeTimeoutMs, staleLookupMs } from "./rules/rows.ts";
 
 /** SQL that both databases understand, and what its rows mean. Times are SQL expressions or parameters. */
@@ -23,13 +23,6 @@ export function holdStateSql(now: string, timeoutMs = nodeTimeoutMs): string {
 export function isOrphanedSql(now: string, selfId: string, selfEpoch: string | number): string {
   return `r.state = 'HELD' AND CASE WHEN r.node_id = ${selfId} THEN r.node_epoch < ${selfEpoch}
     ELSE n.id IS NULL OR n.epoch > r.node_epoch OR n.heartbeat_ms <= ${now} - ${nodeTimeoutMs} END`;
-}
-
-/** Money and number of holds. */
-export interface HeldSum {
-  readonly count: number;
-  /** Nano-USD. */
-  readonly amount: number;
 }
 
 /** All that is held in a store at one moment: by running calls, and by calls that cannot end their hold themselves any more. */

@@ -1,23 +1,40 @@
 import { z } from "zod";
+import type { CallerKey } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
 import { type Caps, formatUsd, lowerCap, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import type { HoldTotal, LedgerHold } from "#ledger/admin/holds.ts";
-import { hardCapOf, isOfPastDay } from "#ledger/admin/ledger-admin.ts";
-import { dayAccountOf, emptyAccount, goalAccountOf, listedGoalAccountOf } from "#ledger/rules/accounts.ts";
+import { hardCapOf, isOfPastDay, type LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
+import {
+  dayAccountOf,
+  emptyAccount,
+  goalAccountOf,
+  keyAccountOf,
+  listedGoalAccountOf,
+} from "#ledger/rules/accounts.ts";
 import type { AccountRow } from "#ledger/rules/rows.ts";
+import type { UtcDay } from "#platform/time.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
 import type { Operator } from "./audit.ts";
+import { isExpired } from "./caller-keys.ts";
 import { invalidInput } from "./problem.ts";
 import { hourMs, utcDayRange } from "./query.ts";
+import type { OperatorSources } from "./sources.ts";
 import type { OperatorStores } from "./stores.ts";
 
 const maxHolds = 1_000;
 
-/**
- * What is spent and held: the newest days first, then goals and keys by the share of their cap. `caps`: of the policy in force; without
- * them accounts show the cap of their last request.
- */
-export async function listBudgets(stores: Pick<OperatorStores, "admin">, caps: Caps | undefined, limit: number) {
+/** What is in force now. */
+interface InForce {
+  /** Of the policy; without them accounts show the cap of their last request. */
+  readonly caps: Caps | undefined;
+  /** The callers' keys that were not revoked; undefined: every long-enough token is accepted. */
+  readonly keys: Iterable<CallerKey | null> | undefined;
+  readonly nowMs: number;
+}
+
+/** What is spent and held: the newest days first, then goals and keys by the share of their cap. */
+export async function listBudgets(stores: Pick<OperatorStores, "admin">, inForce: InForce, limit: number) {
+  const { caps, keys = [], nowMs } = inForce;
   const admin = await stores.admin();
   const [{ accounts, more }, { holds, totals }, today] = await Promise.all([
     admin.accounts(limit),
@@ -27,9 +44,10 @@ export async function listBudgets(stores: Pick<OperatorStores, "admin">, caps: C
   // A day that has spent is not over, even if the clock is behind it.
   const spending = accounts.filter(({ id, spent, held }) => id.startsWith("day/") && spent + held > 0);
   const day = [today, ...spending.map(({ id }) => id.slice("day/".length))].sort().at(-1) ?? today;
-  const id = dayAccountOf(day);
-  const rows = accounts.some((account) => account.id === id) ? accounts : [emptyAccount(id), ...accounts];
-  const lines = rows.map((account) => budgetLine(account, caps, day, holds));
+  const accepted = [...keys].filter((key) => !isExpired(key, nowMs));
+  const listed = [emptyAccount(dayAccountOf(day)), ...accounts, ...(await keyAccounts(admin, accepted, day))];
+  const rows = new Map(listed.map((account) => [account.id, account])); // of two the later one
+  const lines = [...rows.values()].map((account) => budgetLine(account, caps, day, holds));
   return {
     /** The ledger's UTC day: what is spent now counts to it. */
     today: day,
@@ -42,6 +60,14 @@ export async function listBudgets(stores: Pick<OperatorStores, "admin">, caps: C
   };
 }
 export type Budgets = Awaited<ReturnType<typeof listBudgets>>;
+
+/** The accounts of the keys that have a cap, also of those that have spent nothing on this day. */
+export async function keyAccounts(admin: LedgerAdmin, keys: Iterable<CallerKey | null>, day: UtcDay) {
+  const caps = new Map<string, NanoUsd>();
+  for (const key of keys) if (key?.dayHard !== undefined) caps.set(keyAccountOf(key.label, day), key.dayHard);
+  const accounts = await admin.named([...caps.keys()]);
+  return accounts.map((account) => ({ ...account, hard: caps.get(account.id) ?? null }));
+}
 
 function byShare(a: BudgetLine, b: BudgetLine): number {
   return (b.used_share ?? 0) - (a.used_share ?? 0) || b.spent_nano_usd - a.spent_nano_usd;
@@ -88,9 +114,17 @@ function budgetLine(account: AccountRow, caps: Caps | undefined, today: string, 
 /** A day, a goal, or a key and its day. */
 export type BudgetLine = ReturnType<typeof budgetLine>;
 
-/** Today's line; there always is one. */
-export function todayIn({ days, today }: Pick<Budgets, "days" | "today">): BudgetLine {
-  return days.find(({ name }) => name === today) ?? budgetLine(emptyAccount(`day/${today}`), undefined, today, []);
+const maxAccounts = 1_000;
+
+/** The same of a running gateway, with today's line and its pace. */
+export async function currentBudgets({ clock, config, keys, records, stores }: OperatorSources) {
+  const nowMs = clock.now();
+  const inForce = { caps: config().caps, keys: keys()?.values(), nowMs };
+  const budgets = await listBudgets(stores, inForce, maxAccounts);
+  const { days, today } = budgets;
+  const empty = budgetLine(emptyAccount(dayAccountOf(today)), undefined, today, []); // for the type: there is one of today
+  const day = days.find(({ name }) => name === today) ?? empty;
+  return { budgets, day, pace: await spendingPace(records, day, nowMs) };
 }
 
 export interface CapChange {
@@ -117,7 +151,7 @@ export async function setCap(stores: Pick<OperatorStores, "admin" | "actions">, 
       : session === undefined
         ? listedGoalAccountOf(listed, today)
         : goalAccountOf(goalIdOf({ sessionId: session, goalId: listed }), today);
-  const before = (await admin.account(account))?.ownHard ?? null;
+  const before = (await admin.named([account]))[0]?.ownHard ?? null;
   await admin.setCap(account, hard);
   const text = (cap: number | null) => (cap === null ? "of the policy" : `${formatUsd(cap)} USD`);
   const detail = `hard cap ${text(before)} → ${text(hard)}${why === undefined ? "" : `: ${why}`}`;
@@ -137,7 +171,7 @@ const paceWindowMs = hourMs;
 const shortestWindowMs = 5 * 60_000;
 
 /** The pace of spending today, from the records, and where it leads. */
-export async function spendingPace(
+async function spendingPace(
   records: Pick<RecordStore, "summary">,
   day: Pick<BudgetLine, "spent_nano_usd" | "left_nano_usd">,
   nowMs: number,

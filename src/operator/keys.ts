@@ -1,10 +1,11 @@
 import { type AuthKeys, callerKey, tokenDigest } from "#config/auth-keys.ts";
 import { nearest } from "#config/problem.ts";
-import type { CallerKey } from "#domain/chat.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import { keyAccountOf } from "#ledger/rules/accounts.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
 import type { Operator } from "./audit.ts";
+import { keyAccounts } from "./budgets.ts";
+import { isExpired, notRevoked } from "./caller-keys.ts";
 import { invalidInput, OperatorProblem } from "./problem.ts";
 import { utcDayRange } from "./query.ts";
 import type { OperatorStores } from "./stores.ts";
@@ -18,12 +19,18 @@ export interface NewKey {
   readonly expiresMs?: number | undefined;
 }
 
+/** The keys of `AUTH_KEYS_FILE`, which each process reads by itself, and the time. */
+interface Known {
+  readonly ofFile: AuthKeys | undefined;
+  readonly nowMs: number;
+}
+
 /** Makes a token for callers and stores its digest; the token itself is only in the answer. */
 export async function addKey(
   stores: Pick<OperatorStores, "keys" | "actions">,
   { label, ...limits }: NewKey,
   operator: Operator,
-  { ofFile, nowMs }: { readonly ofFile: AuthKeys | undefined; readonly nowMs: number },
+  { ofFile, nowMs }: Known,
 ) {
   if (!/^[\p{L}\p{N}._@-]{1,100}$/u.test(label)) throw invalidInput("A label is 1 to 100 letters, digits, or . _ @ -");
   if (limits.expiresMs !== undefined && limits.expiresMs <= nowMs) throw invalidInput("This end has passed already.");
@@ -31,8 +38,7 @@ export async function addKey(
   const listed = await store.list();
   if (listed.length >= maxKeys) throw new OperatorProblem("conflict", `There are ${maxKeys} keys already.`);
   const key = callerKey(label, limits);
-  const accepted = listed.filter(({ revokedMs }) => revokedMs === null).map((one) => one.key);
-  const same = [...accepted, ...(ofFile?.values() ?? [])].find((one) => one?.label === label);
+  const same = notRevoked(listed, ofFile).find((one) => one?.label === label);
   // Keys of a label share one account and one rate.
   if (same != null && (same.dayHard !== key.dayHard || same.rpm !== key.rpm))
     throw new OperatorProblem(
@@ -52,7 +58,7 @@ export async function revokeKey(
   stores: Pick<OperatorStores, "keys" | "actions">,
   label: string,
   operator: Operator,
-  { ofFile, nowMs }: { readonly ofFile: AuthKeys | undefined; readonly nowMs: number },
+  { ofFile, nowMs }: Known,
 ) {
   const store = await stores.keys();
   const inFile = [...(ofFile?.values() ?? [])].some((key) => key?.label === label);
@@ -71,7 +77,7 @@ export async function revokeKey(
 /** Every key, also one that was revoked: what it may spend and has spent today, and when it was last used. */
 export async function listKeys(
   stores: Pick<OperatorStores, "keys" | "admin"> & { readonly records: () => Promise<Pick<RecordStore, "groups">> },
-  { ofFile, nowMs, keptMs }: { readonly ofFile: AuthKeys | undefined; readonly nowMs: number; readonly keptMs: number },
+  { ofFile, nowMs, keptMs }: Known & { readonly keptMs: number },
 ) {
   const [store, admin, records] = await Promise.all([stores.keys(), stores.admin(), stores.records()]);
   const stored = (await store.list()).map(({ key, revokedMs, ...row }) => ({
@@ -85,34 +91,36 @@ export async function listKeys(
   });
   const day = await admin.today();
   const { fromMs, toMs } = utcDayRange(nowMs);
-  const [used, today] = await Promise.all([
+  const all = [...stored, ...filed];
+  const [used, today, accounts] = await Promise.all([
     records.groups("label", { fromMs: Math.max(0, nowMs - keptMs), toMs }, maxKeys),
     records.groups("label", { fromMs, toMs }, maxKeys),
+    keyAccounts(
+      admin,
+      all.map(({ key }) => key),
+      day,
+    ),
   ]);
-  const accountOf = async (key: CallerKey | null) =>
-    key?.dayHard === undefined ? undefined : await admin.account(keyAccountOf(key.label, day));
-  return Promise.all(
-    [...stored, ...filed].map(async ({ digest, key, from, createdMs, createdBy, revokedMs }) => {
-      const account = await accountOf(key);
-      const of = (groups: typeof used) => groups.find((group) => group.key === key?.label);
-      const state = revokedMs !== null ? "revoked" : (key?.expiresMs ?? nowMs + 1) <= nowMs ? "expired" : "in force";
-      return {
-        label: key?.label ?? null,
-        state,
-        /** Where it stands: in the database, or in AUTH_KEYS_FILE. */
-        from,
-        digest: digest.slice(0, 12),
-        spent_today_nano_usd: account?.spent ?? of(today)?.cost_nano_usd ?? 0,
-        held_nano_usd: account?.held ?? 0,
-        day_hard_nano_usd: (key?.dayHard ?? null) as number | null,
-        rpm: key?.rpm ?? null,
-        /** The end of its last day. */
-        expires_ms: key?.expiresMs ?? null,
-        last_used_ms: of(used)?.last_ms ?? null,
-        created_ms: createdMs,
-        created_by: createdBy,
-        revoked_ms: revokedMs,
-      };
-    }),
-  );
+  return all.map(({ digest, key, from, createdMs, createdBy, revokedMs }) => {
+    const account = key === null ? undefined : accounts.find(({ id }) => id === keyAccountOf(key.label, day));
+    const of = (groups: typeof used) => groups.find((group) => group.key === key?.label);
+    const state = revokedMs !== null ? "revoked" : isExpired(key, nowMs) ? "expired" : "in force";
+    return {
+      label: key?.label ?? null,
+      state,
+      /** Where it stands: in the database, or in AUTH_KEYS_FILE. */
+      from,
+      digest: digest.slice(0, 12),
+      spent_today_nano_usd: account?.spent ?? of(today)?.cost_nano_usd ?? 0,
+      held_nano_usd: account?.held ?? 0,
+      day_hard_nano_usd: (key?.dayHard ?? null) as number | null,
+      rpm: key?.rpm ?? null,
+      /** The end of its last day. */
+      expires_ms: key?.expiresMs ?? null,
+      last_used_ms: of(used)?.last_ms ?? null,
+      created_ms: createdMs,
+      created_by: createdBy,
+      revoked_ms: revokedMs,
+    };
+  });
 }

@@ -1,11 +1,11 @@
 import type { Settings } from "#config/settings.ts";
 import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation-job.ts";
-import { dayAccountOf } from "#ledger/rules/accounts.ts";
+import { dayAccountOf, emptyAccount } from "#ledger/rules/accounts.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { readKeyUsage, spentInDay } from "#upstream/aggregator.ts";
-import { OperatorProblem } from "./problem.ts";
+import { OperatorProblem, unavailable } from "./problem.ts";
 import type { OperatorStores } from "./stores.ts";
 
 /** The ledger's UTC day against the aggregator's own count. */
@@ -16,7 +16,7 @@ export async function reconcileDay(
 ) {
   const today = utcDayOf(systemClock.now());
   const day = asked === "today" ? today : asked;
-  const { spent = 0, held = 0, unproven = 0 } = (await (await stores.admin()).account(dayAccountOf(day))) ?? {};
+  const [{ spent, held, unproven } = emptyAccount(day)] = await (await stores.admin()).named([dayAccountOf(day)]);
   const counted = day === today ? await countNow(baseUrl, apiKey) : await (await stores.usage()).load(baseUrl, day);
   if (counted === undefined) {
     const detail = `no gateway on this database has read the aggregator's count on ${day}; the aggregator tells it only on the day itself`;
@@ -37,7 +37,6 @@ export async function reconcileDay(
 }
 
 async function countNow(baseUrl: string, apiKey: string | undefined) {
-  const unavailable = (detail: string) => new OperatorProblem("unavailable", detail);
   if (apiKey === undefined) throw unavailable("without UPSTREAM_API_KEY there is no key to ask about");
   const clock = systemClock;
   const reply = await readKeyUsage({ baseUrl, apiKey, clock, timers: timerWheel({ clock }) });

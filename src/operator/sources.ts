@@ -1,12 +1,13 @@
+import type { AuthKeys } from "#config/auth-keys.ts";
 import type { ConfigStatus } from "#config/live-config.ts";
 import type { ConfigPaths } from "#config/load-config.ts";
 import { type ModelKey, tierOfRole } from "#domain/model.ts";
 import type { HealthChange } from "#health/health.ts";
 import type { ProcessHealthRegistry } from "#health/registry.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
-import type { LedgerNotice } from "#ledger/admin/ledger-admin.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { Reconciliation } from "#ledger/reconcile/reconciliation-job.ts";
+import type { LedgerNotice } from "#ledger/rules/operations.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
@@ -30,8 +31,10 @@ export interface OperatorSources {
   readonly files: ConfigPaths;
   readonly ledger: Ledger;
   /** The database as operators use it; each part rejects where it does not answer. */
-  readonly stores: Pick<OperatorStores, "admin" | "actions" | "keys">;
-  /** Told of each hold that an operator has closed, so that its decision record gets the cost. */
+  readonly stores: Pick<OperatorStores, "admin" | "actions">;
+  /** The tokens of callers that this process accepts; undefined: every long-enough one. */
+  readonly keys: () => AuthKeys | undefined;
+  /** Called with each hold that an operator has closed, so that its decision record gets the cost. */
   readonly holdClosed: (notice: LedgerNotice) => void;
   /** Empty while the policy has them off. */
   readonly records: StoredRecords;

@@ -7,7 +7,7 @@ import { assess } from "#pipeline/assess/assess.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { estimateOf, holdOf } from "#pipeline/decide/select/budget.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
-import { guardFields } from "#pipeline/field-rules.ts";
+import { checkFields } from "#pipeline/field-rules.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import type { RequestSize } from "#pipeline/request-size.ts";
 import { fieldRefused, freeTermsRefused } from "#pipeline/respond/refusals.ts";
@@ -43,22 +43,22 @@ export interface DryRunOptions {
 }
 
 /**
- * Decides about one chat request as the chat endpoint would: guarded fields first, then redacted and assessed. Nothing outside is read
+ * Decides about one chat request as the chat endpoint would: restricted fields first, then redacted and assessed. Nothing outside is read
  * or written. Throws what the privacy gate throws.
  */
 export function dryRun(received: ChatRequest, options: DryRunOptions): DryRun | Refusal {
   const { configuration, health, spend, stated, nowMs } = options;
   const { policy, privacy } = configuration;
-  const guarded = guardFields(received, configuration.fields);
-  if (guarded.kind === "refused") return fieldRefused(guarded);
-  const { request, freeTerms } = guarded;
+  const checked = checkFields(received, configuration.fields);
+  if (checked.kind === "refused") return fieldRefused(checked);
+  const { request, freeTerms } = checked;
   const { sensitive, task_id, goal_id, reasoning, explicit_route, ...statedFields } = stated?.task ?? {};
   const redacted = privacy.redactBody(request.body);
   const redactions = redacted.total + redacted.unredactable.length;
   // Whoever stated them has validated them.
   const taskFields = { ...request.routing.taskFields, ...statedFields } as ChatRequest["routing"]["taskFields"];
   const said = { ...request, routing: { ...request.routing, taskFields } };
-  const memory = inMemoryTaskMemory(() => policy.tasks);
+  const memory = inMemoryTaskMemory();
   const assessment = assess(said, redacted.body, memory, { now: nowMs, policy, redactions });
   const task = {
     ...assessment.task,

@@ -1,25 +1,25 @@
 import type { Policy } from "#config/policy.ts";
 import type { ChatRequest, Json } from "#domain/chat.ts";
-import {
-  boundingFields,
-  type GuardedField,
-  guardedFields,
-  harmfulPath,
-  namesFreeTerms,
-  policyGuardedField,
-} from "#domain/guarded-fields.ts";
 import { type NanoUsd, type Surcharge, usdToNano, zeroUsd } from "#domain/money/money.ts";
 import { foldName } from "#domain/output-limits.ts";
+import {
+  boundingFields,
+  customField,
+  harmfulPath,
+  namesFreeTerms,
+  type RestrictedField,
+  restrictedFields,
+} from "#domain/restricted-fields.ts";
 
-/** What the policy does with guarded fields of requests, made once per configuration. */
+/** What the policy does with restricted fields of requests, made once per configuration. */
 export interface FieldRules {
   readonly byName: ReadonlyMap<string, FieldRule>;
-  /** By the folded name: what happens to other spellings of guarded fields and of those that bound the hold. */
+  /** By the folded name: what happens to other spellings of restricted fields and of those that bound the hold. */
   readonly byFoldedName: ReadonlyMap<string, FieldRule>;
 }
 
 interface FieldRule {
-  readonly field: GuardedField;
+  readonly field: RestrictedField;
   readonly action: "forward" | "refuse" | "drop";
   readonly fee: NanoUsd;
   readonly factor: number;
@@ -35,21 +35,22 @@ export interface AllowedRequest {
 }
 
 export function fieldRulesOf({ upstream }: Pick<Policy, "upstream">): FieldRules {
+  const refuse = Object.fromEntries(Object.keys(restrictedFields).map((name) => [name, "refuse" as const]));
   const byName = new Map(
-    Object.entries(upstream.fields).map(([name, rule]): [string, FieldRule] => {
+    Object.entries({ ...refuse, ...upstream.fields }).map(([name, rule]): [string, FieldRule] => {
       const { action, fee_usd, price_factor } =
         typeof rule === "string" ? { action: rule, fee_usd: 0, price_factor: 1 } : rule;
-      const field = (Object.hasOwn(guardedFields, name) ? guardedFields[name] : undefined) ?? policyGuardedField;
+      const field = (Object.hasOwn(restrictedFields, name) ? restrictedFields[name] : undefined) ?? customField;
       const fee = usdToNano(fee_usd);
       // The schema admits 0 to a million dollars, all of which can be held.
       if (fee === undefined) throw new RangeError(`not an amount in USD: ${fee_usd}`);
       return [name, { field, action, fee, factor: price_factor }];
     }),
   );
-  const refused: FieldRule = { field: policyGuardedField, action: "refuse", fee: zeroUsd, factor: 1 };
+  const refused: FieldRule = { field: customField, action: "refuse", fee: zeroUsd, factor: 1 };
   const byFoldedName = new Map<string, FieldRule>();
   for (const name of boundingFields) byFoldedName.set(foldName(name), refused);
-  for (const [name, rule] of byName) byFoldedName.set(foldName(name), { ...rule, field: policyGuardedField });
+  for (const [name, rule] of byName) byFoldedName.set(foldName(name), { ...rule, field: customField });
   return { byName, byFoldedName };
 }
 
@@ -61,7 +62,7 @@ export interface RefusedField {
 }
 
 /** One look at the keys of a body, nearly always all of it harmless. */
-export function guardFields(request: ChatRequest, rules: FieldRules): AllowedRequest | RefusedField {
+export function checkFields(request: ChatRequest, rules: FieldRules): AllowedRequest | RefusedField {
   const { body } = request;
   let found: Found[] | undefined;
   for (const name in body) {

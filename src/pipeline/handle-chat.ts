@@ -8,7 +8,7 @@ import { type Decided, decideWithSpend } from "./decide-with-spend.ts";
 import { askScout } from "./execute/ask-scout.ts";
 import { type Execution, execute } from "./execute/execute.ts";
 import { requestPlan } from "./execute/plan.ts";
-import { guardFields } from "./field-rules.ts";
+import { checkFields } from "./field-rules.ts";
 import type { Ports } from "./ports.ts";
 import { redactRequest, withRedactedIds } from "./redact-request.ts";
 import { type RequestContext, RequestRecorder, type RoutedDecision } from "./request-context.ts";
@@ -22,7 +22,7 @@ import {
   refusedExecution,
   storeUnavailable,
 } from "./respond/refusals.ts";
-import type { Head, Refusal, Reply } from "./respond/reply.ts";
+import type { DecisionHeaders, Refusal, Reply } from "./respond/reply.ts";
 import { openStream } from "./respond/stream/answer-stream.ts";
 import { type BegunStream, LateStream } from "./respond/stream/late-stream.ts";
 import { StreamShaper } from "./respond/stream/shape-stream.ts";
@@ -35,9 +35,9 @@ import { recordAnswer, settleAnswer } from "./settle/settle.ts";
  */
 export async function handleChat(received: ChatRequest, ports: Ports, caller: AbortControllerLike): Promise<Reply> {
   const configuration = ports.config();
-  const guarded = guardFields(received, configuration.fields);
-  if (guarded.kind === "refused") return fieldRefused(guarded);
-  const { request, freeTerms } = guarded;
+  const checked = checkFields(received, configuration.fields);
+  if (checked.kind === "refused") return fieldRefused(checked);
+  const { request, freeTerms } = checked;
   ports.retryBudget.countRequest();
   const recorder = new RequestRecorder(request, ports, configuration.registry.priceVersion);
   const deadlineMs = ports.clock.monotonic() + configuration.policy.upstream.timeouts_ms.total;
@@ -61,29 +61,29 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
 
   let decided = await decideWithSpend(context, ports);
   let decision = decided.decision;
-  let head = headOf(context, decision);
+  let headers = decisionHeaders(context, decision);
   recorder.recordDecision(decision, decided, context);
   if (decision.action === "SCOUT" && isRouted(decided)) {
     const verdict = await askScout(context, decided, ports);
-    if (caller.signal.aborted) return recordRefusal(recorder, callerGone(head));
+    if (caller.signal.aborted) return recordRefusal(recorder, callerGone(headers));
     decided = await decideWithSpend(context, ports, verdict);
     if (isRouted(decided)) decision = afterScout(decision, decided.decision);
     else if (decided.kind === "decided") decision = decided.decision;
     recorder.recordDecision(decision, decided, context);
-    head = headOf(context, decision);
+    headers = decisionHeaders(context, decision);
   }
   if (decided.kind === "store_unavailable")
-    return recordRefusal(recorder, storeUnavailable(head, ports.ledger.status()));
+    return recordRefusal(recorder, storeUnavailable(headers, ports.ledger.status()));
   if (decision.model === null)
-    return recordRefusal(recorder, refusedDecision(head, decided.snapshot.caps, decided.retryAdvice, findings));
+    return recordRefusal(recorder, refusedDecision(headers, decided.snapshot.caps, decided.retryAdvice, findings));
 
   const plan = requestPlan(context, decided, ports, decision.action === "SCOUT" ? 2 : 1);
   const executing = execute(plan, ports, caller.signal);
   const isLate = request.stream && configuration.policy.stream.keepalive_ms > 0;
   const execution = isLate ? await untilSilence(executing, context, ports) : await executing;
   return execution === undefined
-    ? lateReply(executing, context, decided, head, ports)
-    : respond(execution, context, decided, head, ports);
+    ? lateReply(executing, context, decided, headers, ports)
+    : respond(execution, context, decided, headers, ports);
 }
 
 function isRouted({ kind, decision }: Decided): boolean {
@@ -95,7 +95,10 @@ function afterScout({ action, model, purpose }: RoutingDecision, after: RoutingD
   return { ...after, action, model, purpose };
 }
 
-function headOf({ request, redacted, assessment, recorder }: RequestContext, decision: RoutingDecision): Head {
+function decisionHeaders(
+  { request, redacted, assessment, recorder }: RequestContext,
+  decision: RoutingDecision,
+): DecisionHeaders {
   return {
     decisionId: recorder.decisionId,
     decision,
@@ -131,22 +134,22 @@ function respond(
   execution: Execution,
   context: RequestContext,
   routed: RoutedDecision,
-  head: Head,
+  headers: DecisionHeaders,
   ports: Ports,
 ): Reply {
   const { recorder } = context;
   if (execution.kind !== "answered")
-    return recordRefusal(recorder, refusedExecution(execution, context, routed, head, ports));
+    return recordRefusal(recorder, refusedExecution(execution, context, routed, headers, ports));
   const { attempt, reply } = execution;
-  const answeredHead = { ...head, answeredBy: attempt.model.key };
+  const answeredHeaders = { ...headers, answeredBy: attempt.model.key };
   recordAnswer(attempt.model, routed, context, reply.firstTokenMs, ports);
   if (reply.kind === "stream") {
-    return { kind: "stream", stream: openStream(attempt, reply, context, ports), head: answeredHead };
+    return { kind: "stream", stream: openStream(attempt, reply, context, ports), headers: answeredHeaders };
   }
   const { body, ...end } = wholeAnswer(attempt, reply, context, ports);
   settleAnswer(end, attempt, reply.firstTokenMs, recorder, ports);
   recorder.finish("answered", 200);
-  return { kind: "answer", body, head: answeredHead };
+  return { kind: "answer", body, headers: answeredHeaders };
 }
 
 /** A stream that begins towards the caller before there is anything of an answer; retries and fail-over go on. */
@@ -154,18 +157,18 @@ function lateReply(
   executing: Promise<Execution>,
   context: RequestContext,
   routed: RoutedDecision,
-  head: Head,
+  headers: DecisionHeaders,
   ports: Ports,
 ): Reply {
   const model = context.configuration.registry.models.get(routed.decision.model ?? "")?.upstreamId ?? "";
   const identity = completionIdentity(context.recorder.decisionId, ports);
   const shaper = new StreamShaper({ model, identity, wantsUsage: false, reasoning: "field", maxHeldCharacters: 0 });
   const begun = executing.then((execution): BegunStream => {
-    const reply = respond(execution, context, routed, head, ports);
+    const reply = respond(execution, context, routed, headers, ports);
     if (execution.kind === "failed") return shaper.fail(inBandError(execution.failure));
     if (reply.kind === "stream") return reply.stream;
     if (reply.kind !== "refusal") return reply.body;
     return shaper.fail({ code: reply.status, message: reply.detail, metadata: { error_type: reply.code } });
   });
-  return { kind: "stream", stream: new LateStream(begun, context.caller, shaper), head, isCalling: true };
+  return { kind: "stream", stream: new LateStream(begun, context.caller, shaper), headers, isCalling: true };
 }

@@ -36,7 +36,7 @@ function oneTaskPerTick(): () => Promise<void> {
     });
 }
 
-/** All work on large bodies of this process waits for its turn here. */
+/** All work on large bodies of this process waits for its tick here. */
 export const nextLargeTask = oneTaskPerTick();
 
 /** Bodies above so many bytes are large. */

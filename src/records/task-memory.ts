@@ -1,12 +1,11 @@
 import { inMemoryTaskMemory, newTask, type RememberedTask, type TaskMemory } from "#pipeline/task/task-memory.ts";
-import { LruMap, type MemoryLimits } from "#platform/lru-map.ts";
+import { LruMap } from "#platform/lru-map.ts";
 import type { StoredRecords } from "./stored-records.ts";
 
 interface StoredTaskMemoryOptions {
   readonly records: Pick<StoredRecords, "task" | "saveTask" | "writeLater">;
   /** Whether other processes write states too: then what this process knows is looked up again now and then. */
   readonly shared: boolean;
-  readonly limits: () => MemoryLimits;
 }
 
 /** A task that another process may have changed is looked up again after this long. */
@@ -17,10 +16,10 @@ const maxLookedUp = 5_000;
  * Tasks in this process, and those in trouble in the store, for other nodes and later processes. No request waits for the store: the
  * first one of a task that this process does not know is routed without what the store has.
  */
-export function storedTaskMemory({ records, shared, limits }: StoredTaskMemoryOptions): TaskMemory {
-  const own = inMemoryTaskMemory(limits);
+export function storedTaskMemory({ records, shared }: StoredTaskMemoryOptions): TaskMemory {
+  const own = inMemoryTaskMemory();
   /** When a task was last looked up, in milliseconds since the epoch. */
-  const lookedUp = new LruMap<string, number>();
+  const lookedUp = new LruMap<string, number>(maxLookedUp);
 
   async function lookUp(key: string, nowMs: number): Promise<void> {
     const stored = parsed(await records.task(key).catch(() => undefined));
@@ -35,7 +34,6 @@ export function storedTaskMemory({ records, shared, limits }: StoredTaskMemoryOp
       const lastMs = lookedUp.get(key) ?? Number.NEGATIVE_INFINITY;
       if ((known === undefined || shared) && nowMs - lastMs >= freshMs) {
         lookedUp.set(key, nowMs);
-        lookedUp.trim(maxLookedUp);
         void lookUp(key, nowMs);
       }
       return known;

@@ -12,7 +12,15 @@ import { type ErrorBody, errorAnswerFailure, errorBodyOf, garbageFailure, status
 import { spliceBody } from "./received-body.ts";
 import { StreamEvents } from "./stream/stream-events.ts";
 import { StreamValidator } from "./stream/stream-validator.ts";
-import type { AnswerLimits, Upstream, UpstreamCall, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
+import {
+  type AnswerLimits,
+  answerLimits,
+  type Upstream,
+  type UpstreamCall,
+  type UpstreamFailure,
+  type UpstreamReply,
+  type UsageReport,
+} from "./upstream.ts";
 import { addFinishes, beginningOf, completionOf, notJson, readBody, withoutEndMark } from "./whole-answer.ts";
 
 export interface UpstreamClientOptions {
@@ -22,8 +30,7 @@ export interface UpstreamClientOptions {
   readonly apiKey?: string;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Limits of an answer; read for each answer, so that they can change. */
-  readonly limits: () => AnswerLimits;
+  readonly limits?: AnswerLimits;
   /** Whether the aggregator may be asked what a call was billed; read for each one. */
   readonly asksBilling?: () => boolean;
 }
@@ -40,6 +47,7 @@ const staleWithinMs = 1_000;
 /** The client of the aggregator: the only place that posts to it. Throws a RangeError for a key that no header can carry. */
 export class UpstreamClient implements Upstream {
   readonly #options: UpstreamClientOptions;
+  readonly #limits: AnswerLimits;
   readonly #now: () => number;
   readonly #agent: HttpAgent;
   readonly #streamHead: RequestHead;
@@ -52,6 +60,7 @@ export class UpstreamClient implements Upstream {
       throw new RangeError("the upstream API key contains characters that cannot be sent in a header");
     }
     this.#options = options;
+    this.#limits = options.limits ?? answerLimits;
     this.#now = () => clock.monotonic();
     this.#agent = new HttpAgent({
       url: `${baseUrl.replace(/(?<!\/)\/+$/, "")}/chat/completions`,
@@ -135,7 +144,7 @@ export class UpstreamClient implements Upstream {
     const isEvents = first.isEvents || isLines || (attempt.stream && first.text === "");
     if (isEvents) return this.#stream(first.text, false, body, attempt, wait);
     attempt.isWhole = true;
-    const { maxAnswerBytes, maxValues } = this.#options.limits();
+    const { maxAnswerBytes, maxValues } = this.#limits;
     const { text, isWhole } = await readBody(first.text, body, maxAnswerBytes, attempt, this.#now);
     // Closes nothing if the answer was read to its end.
     attempt.end(true);
@@ -158,7 +167,7 @@ export class UpstreamClient implements Upstream {
 
   #whole(answer: Json, raw: string, attempt: Attempt, wait: RetryAfter, firstTokenMs: number): UpstreamReply {
     if (!isObject(answer)) return failed(garbageFailure("the upstream's answer is not a JSON object"));
-    const validator = new StreamValidator(this.#options.limits(), attempt.choices, attempt.identity);
+    const validator = new StreamValidator(this.#limits, attempt.choices, attempt.identity);
     const read = validator.read(answer, raw, "", "message");
     if (read.kind === "failed") return failed(withWait(read.failure, wait), validator.report);
     const { choices } = answer;
@@ -173,12 +182,12 @@ export class UpstreamClient implements Upstream {
 
   /** An answer in events. Where no stream was asked for, it is paid for all the same, and so it is passed on as one answer. */
   async #stream(first: string, isWhole: boolean, body: TextReader, attempt: Attempt, wait: RetryAfter) {
-    const events = new StreamEvents(body, attempt, this.#options.limits(), this.#now);
+    const events = new StreamEvents(body, attempt, this.#limits, this.#now);
     const failure = await events.open(first, isWhole);
     if (failure !== undefined) return failed(withWait(failure, wait), events.stop().report);
     const firstTokenMs = this.#now() - attempt.startedAt;
     if (attempt.stream) return { kind: "stream", events, firstTokenMs } as const;
-    const end = await completionOf(events, this.#options.limits().maxAnswerBytes);
+    const end = await completionOf(events, this.#limits.maxAnswerBytes);
     if (end.kind === "broken") return failed(end.failure, end.report);
     const { answer, report, isEmpty } = end;
     return { kind: "answer", answer, raw: JSON.stringify(answer), report, isEmpty, firstTokenMs } as const;

@@ -25,6 +25,16 @@ export interface AnswerLimits {
   readonly maxValues: number;
 }
 
+/**
+ * Far above what models write (128,000 tokens are half a megabyte), and little enough that a few such answers at a time do not
+ * fill the memory: a value of two bytes takes about a hundred once it is parsed.
+ */
+export const answerLimits: AnswerLimits = {
+  maxAnswerBytes: 32 * 1_048_576,
+  maxEventBytes: 16 * 1_048_576,
+  maxValues: 500_000,
+};
+
 export interface UpstreamCall {
   readonly model: Model;
   /** The body to post, already redacted, bounded and with the upstream's model id; serialized once per attempt. */

@@ -75,7 +75,7 @@ const onDatabase: { readonly [command: string]: readonly string[] } = {
   "models disable": ["vendor_v4_flash"],
   "models enable": ["vendor_v4_flash"],
   "models reset": ["vendor_v4_flash"],
-  "policy backtest": [join(root, "config", "policy.yaml")],
+  "policy backtest": [join(root, "defaults", "policy.yaml")],
   "policy learn": [],
   backup: [join(folder, "copy.db")],
   migrate: [],

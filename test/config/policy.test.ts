@@ -58,6 +58,10 @@ describe("a policy file", () => {
   failures_in_a_row: 7
   degraded_in_a_row: "three"
   aggregator_open_max_ms:
+tasks: { remembered: 100 }
+upstream:
+  timeouts_ms: { idle_data: 1 }
+  slow_first_event: { p95_multiple: 0 }
 `;
     const loaded = loadConfig({ policyPath: file(text) });
     if (loaded.kind === "invalid") throw new Error(formatProblems(loaded.problems));
@@ -66,6 +70,9 @@ describe("a policy file", () => {
       [2, "health.window_ms", "has no effect any more: it is a fixed number now (docs/health.md)"],
       [4, "health.degraded_in_a_row", "has no effect any more: health.failures_in_a_row sets it now"],
       [5, "health.aggregator_open_max_ms", "has no effect any more: it is a fixed number now (docs/health.md)"],
+      [6, "tasks", expect.stringContaining("10,000 tasks")],
+      [8, "upstream.timeouts_ms.idle_data", expect.stringContaining("four times upstream.timeouts_ms.idle")],
+      [9, "upstream.slow_first_event", expect.stringContaining("first_event, in the registry")],
     ]);
     // A key that no release had stays a mistake, and hides no other.
     expect(loadPolicy(file("health: {window_ms: 1, window: 1}"))).toMatchObject({
@@ -82,14 +89,14 @@ budgets:
   per_goal_hard_usd: 1
 per_day_hard_usd: 3
 health.open_base_ms: 5
-hard_rules:
-  guarded_kinds: [AUTHH]
+health:
+  free_fallback: payd
 privacy:
   redact: yes
 limits:
   max_attempts: 0
-tasks:
-  remembered:
+stream:
+  keepalive_ms:
 `;
     expect(await brief(text)).toEqual([
       [2, "routing.flash_bellow", "unknown key", "did you mean flash_below?"],
@@ -97,10 +104,10 @@ tasks:
       [5, "budgets", "unknown key", "did you mean budget?"],
       [7, "per_day_hard_usd", "unknown key", "per_day_hard_usd belongs under budget"],
       [8, "health.open_base_ms", "unknown key", "open_base_ms belongs under health"],
-      [10, "hard_rules.guarded_kinds[0]", expect.stringContaining('found the text "AUTHH"'), "did you mean AUTH?"],
+      [10, "health.free_fallback", expect.stringContaining('found the text "payd"'), "did you mean paid?"],
       [12, "privacy.redact", expect.stringContaining('found the text "yes"'), "write true, without quotes"],
       [14, "limits.max_attempts", expect.stringMatching(/>=1; found 0/), undefined],
-      [16, "tasks.remembered", "has no value", "give it one, or remove the key to use the default"],
+      [16, "stream.keepalive_ms", "has no value", "give it one, or remove the key to use the default"],
     ]);
   });
 

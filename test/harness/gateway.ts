@@ -193,7 +193,7 @@ function withoutBackoff(policy: object = {}): object {
   const upstream = "upstream" in policy ? (policy.upstream as object) : {}; // validated by the policy's schema
   return {
     ...policy,
-    upstream: { backoff_base_ms: 0, backoff_max_ms: 0, retry_budget_per_second: 1_000, ...upstream },
+    upstream: { backoff_base_ms: 0, retry_budget_per_second: 1_000, ...upstream },
   };
 }
 

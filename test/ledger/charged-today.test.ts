@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { dayAccountOf } from "#ledger/rules/accounts.ts";
 import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { eventually, start } from "../harness/gateway.ts";
@@ -43,12 +43,12 @@ function suite(store: string, database: () => Promise<string>): void {
     try {
       const { holds } = await admin.holds({ limit: 9, charged: true });
       const day = dayAccountOf(await admin.today());
-      expect((await admin.account(day))?.unproven).toBe(spent);
+      expect((await admin.named([day]))[0]?.unproven).toBe(spent);
       await admin.resolve(
         "ann",
         holds.map(({ id }) => ({ id, kind: "released", reason: "invoice", source: "operator" })),
       );
-      expect((await admin.account(day))?.unproven).toBe(0);
+      expect((await admin.named([day]))[0]?.unproven).toBe(0);
     } finally {
       await admin.close();
     }

@@ -6,7 +6,7 @@ import { type Migration, postgresMigrations, sqliteMigrations } from "#db/migrat
 import { migratePostgres } from "#db/postgres.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { openHealthStore } from "#health/store/health-store.ts";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { describeOnPostgres } from "../harness/postgres-suite.ts";
 
 /** Release 1.0.0 has these two migrations. */
@@ -32,7 +32,7 @@ async function expectKept(url: string): Promise<void> {
   const admin = await openLedgerAdmin(url);
   const health = await openHealthStore(url);
   expect(await admin.audit()).toMatchObject({ accounts: 2, reservations: 3, open: 1, entries: 5, findings: [] });
-  expect(await admin.account("day/2026-08-24")).toMatchObject({ held: 70, spent: 145, unproven: 100, ownHard: 8000 });
+  expect(await admin.named(["day/2026-08-24"])).toMatchObject([{ held: 70, spent: 145, unproven: 100, ownHard: 8000 }]);
   const { holds } = await admin.holds({ limit: 9, charged: true });
   expect(holds.map(({ id, state, amount }) => [id, state, amount])).toEqual([
     ["c.1", "charged", 100],
@@ -41,7 +41,7 @@ async function expectKept(url: string): Promise<void> {
   // What was held is settled by today's rules.
   const closed = await admin.resolve("ada", [{ id: "b.1", kind: "released", reason: "never billed" }]);
   expect(closed).toMatchObject([{ id: "b.1", state: "RELEASED", hold: 70 }]);
-  expect(await admin.account("goal/app/goal")).toMatchObject({ held: 0, spent: 145 });
+  expect(await admin.named(["goal/app/goal"])).toMatchObject([{ held: 0, spent: 145 }]);
   expect((await admin.audit()).findings).toEqual([]);
   const { rows, overrides } = await health.load();
   expect(rows).toMatchObject([{ model: "pro", health: { state: "UNHEALTHY", detail: { retryAtMs: 70 } } }]);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresConnection } from "#db/postgres.ts";
 import type { JsonObject } from "#domain/chat.ts";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { runningMs } from "#platform/testing/running-time.ts";
 import { completes, replies } from "#simulator/behaviours.ts";
 import { after, chunk, streams } from "#simulator/testing/scripted.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nanoUsd } from "#domain/money/money.ts";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import type { Simulator } from "#simulator/simulator.ts";
 import { silent } from "#simulator/testing/scripted.ts";
 import { runCommand } from "../harness/command-line.ts";

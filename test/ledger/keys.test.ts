@@ -29,11 +29,21 @@ test.each(databases().map(({ name, open }) => [name, open] as const))(
 
     const added = await keys("add", "ci", "--day-usd", "0.05", "--expires", "2999-12-31");
     expect([added.code, added.out]).toEqual([0, expect.stringContaining("It is the first key")]);
+    expect(added.out).toContain("within a second; until then callers get 401");
     const [ci = ""] = added.out.split("\n");
     await becomes(401, token);
     await becomes(200, ci);
     // Flash: 0.28 USD per million output tokens.
     expect(await status(two, ci, { max_tokens: 100_000, n: 3 })).toBe(403);
+    // A cap below what any call may cost: nothing is ever spent. It has its line all the same, before the first request too.
+    const [never = ""] = (await keys("add", "small", "--day-usd", "0.00001")).out.split("\n");
+    const unused = { name: "small", spent_nano_usd: 0, held_nano_usd: 0, hard_nano_usd: 10_000, used_share: 0 };
+    const budgets: Answer = (await runCommand(["budgets", "show", "--json"], { env })).json();
+    expect(budgets.keys).toMatchObject([{ name: "ci" }, unused]);
+    await becomes(403, never);
+    const api = async (path: string): Promise<Answer> => (await call(`${one.url}/dashboard/api/${path}`)).json();
+    expect((await api("budgets")).keys).toMatchObject([{ name: "ci" }, unused]);
+    expect((await api("summary")).caps.keys).toMatchObject([{ name: "ci" }, unused]);
     const second: Answer = (await keys("add", "laptop", "--rpm", "2", "--json")).json();
     await becomes(200, second.token);
     await eventually(async () => (await status(one, second.token)) === 429);
@@ -46,7 +56,6 @@ test.each(databases().map(({ name, open }) => [name, open] as const))(
     const small = { max_tokens: 100 };
     await eventually(async () => (await status(one, tight, small)) === 200);
     while ((await status(one, tight, small)) === 200);
-    const api = async (path: string): Promise<Answer> => (await call(`${one.url}/dashboard/api/${path}`)).json();
     const line = { kind: "key", name: "tight", hard_nano_usd: 300_000, cap_from: "key" };
     await eventually(async () => (await api("budgets")).keys.some(({ used_share }: Answer) => used_share >= 0.8));
     expect((await api("budgets")).keys[0]).toMatchObject(line);
@@ -78,6 +87,7 @@ test.each(databases().map(({ name, open }) => [name, open] as const))(
     });
     expect(listed).toMatchObject([
       { label: "ci", state: "in force", from: "database", day_hard_nano_usd: 50_000_000, rpm: null },
+      { label: "small", spent_today_nano_usd: 0, held_nano_usd: 0, day_hard_nano_usd: 10_000 },
       { label: "laptop", state: "in force", rpm: 2 },
       { label: "tight" },
     ]);
@@ -95,6 +105,7 @@ test.each(databases().map(({ name, open }) => [name, open] as const))(
       { action: "key_revoked", target: "ci" },
       { action: "key_added", target: "tight" },
       { action: "key_added", target: "laptop" },
+      { action: "key_added", target: "small" },
       { action: "key_added", target: "ci" },
     ]);
     rmSync(folder, { recursive: true, force: true });

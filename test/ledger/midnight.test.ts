@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { completes } from "#simulator/behaviours.ts";
 import { after } from "#simulator/testing/scripted.ts";
 import { databases, startDashboard } from "../dashboard/fixture.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nanoUsd } from "#domain/money/money.ts";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { BatchedLedger } from "#ledger/batched-ledger.ts";
 import type { Reservation, Resolution } from "#ledger/ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresConnection } from "#db/postgres.ts";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { BatchedLedger } from "#ledger/batched-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
 import { openSqliteStore } from "#ledger/sqlite/sqlite-store.ts";
@@ -38,7 +38,7 @@ const keysFile = keys
 
 const policy = `
 budget: { per_goal_hard_usd: ${goalCapNano / 1e9}, per_goal_soft_usd: ${goalCapNano / 1e9}, per_day_hard_usd: ${dayCapNano / 1e9}, per_day_soft_usd: ${dayCapNano / 1e9} }
-upstream: { backoff_base_ms: 5, backoff_max_ms: 50, retry_budget_share: 1, retry_budget_per_second: 1000 }
+upstream: { backoff_base_ms: 5, retry_budget_per_second: 1000 }
 health: { failures_in_a_row: 1000000 }
 `;
 

@@ -180,11 +180,11 @@ describe("a list that cannot be read", () => {
     ]);
   });
 
-  test("does not delay a start longer than the policy says, and is applied when it arrives", async () => {
+  test("does not delay a start for long, and is applied when it arrives", async () => {
     const waiting: ServerResponse[] = [];
     await using upstream = await aggregator((response) => void waiting.push(response));
     const before = performance.now();
-    await using gateway = await gatewayAt(upstream, { policy: { price_book_wait_ms: 150 } });
+    await using gateway = await gatewayAt(upstream);
     const startedMs = performance.now() - before;
     expect(waiting).toHaveLength(1);
     expect(startedMs).toBeLessThan(5_000);

@@ -5,7 +5,7 @@ import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { completes } from "#simulator/behaviours.ts";
 import { shippedModels, start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
 
-const on = { upstream: { price_limit: "on", retry_budget_per_second: 0, retry_budget_share: 0 } };
+const on = { upstream: { price_limit: "on", retry_budget_per_second: 0 } };
 const stated = {
   vendor_v4_flash: { prices: { input: 0.14, cached_input: 0.0028, output: 0.28 } },
   vendor_v4_pro: { prices: { input: 0.435, cached_input: 0.003625, output: 0.87 } },

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { openLedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { call, eventually, postChat, startUpstream } from "../harness/gateway.ts";
 import { type GatewayProcess, serve, serveToEnd } from "../harness/process.ts";
 

@@ -13,7 +13,7 @@ import { type GatewayProcess, serve } from "../harness/process.ts";
 /** Long enough for a busy machine, shorter than the stop. In milliseconds. */
 const limitMs = 1_500;
 const stoppedMs = 2_500;
-const limits = { headers: limitMs, first_event: limitMs, idle: limitMs, idle_data: limitMs };
+const limits = { headers: limitMs, first_event: limitMs, idle: limitMs };
 
 /** Stops the gateway, lets the upstream do the rest, and goes on when all time limits are over. */
 async function whileStopped(gateway: GatewayProcess, rest: () => void): Promise<void> {

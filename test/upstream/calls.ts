@@ -7,7 +7,7 @@
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { UpstreamClient } from "#upstream/client.ts";
-import { answerLimits, callOf, eventsOf, limits } from "./raw-server.ts";
+import { callOf, eventsOf, limits } from "./raw-server.ts";
 
 const [, , baseUrl = "", calls = "1", ...how] = process.argv;
 const connect = Number(how.find((word) => word.startsWith("connect="))?.slice("connect=".length) ?? limits.connect);
@@ -17,7 +17,6 @@ const client = new UpstreamClient({
   apiKey: "upstream-key",
   clock: systemClock,
   timers,
-  limits: () => answerLimits,
 });
 const call = async (): Promise<object[]> => {
   const what = callOf(how.includes("stream"), { timeoutsMs: { ...limits, connect } });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { brotliCompressSync, deflateSync } from "node:zlib";
 import type { JsonObject } from "#domain/chat.ts";
-import type { AnswerLimits, UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
-import { answerLimits, callOf, eventsOf, headOf, jsonAnswer, withUpstream } from "./raw-server.ts";
+import { type AnswerLimits, answerLimits, type UpstreamFailure, type UpstreamReply } from "#upstream/upstream.ts";
+import { callOf, eventsOf, headOf, jsonAnswer, withUpstream } from "./raw-server.ts";
 
 const completion: JsonObject = {
   id: "gen-1",
@@ -32,7 +32,7 @@ function answered(
       });
     },
     async ({ send }) => send(callOf(options.stream ?? false)),
-    { limits: () => ({ ...answerLimits, ...options.limits }) },
+    { limits: { ...answerLimits, ...options.limits } },
   );
 }
 

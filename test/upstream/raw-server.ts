@@ -5,14 +5,7 @@ import { aModel } from "#pipeline/decide/fixtures.ts";
 import { nextOf, type Source } from "#platform/receiver.ts";
 import { type ManualTime, manualTime } from "#platform/testing/manual-time.ts";
 import { UpstreamClient, type UpstreamClientOptions } from "#upstream/client.ts";
-import type {
-  AnswerLimits,
-  ChunkEvent,
-  ChunkRun,
-  UpstreamCall,
-  UpstreamEvent,
-  UpstreamReply,
-} from "#upstream/upstream.ts";
+import type { ChunkEvent, ChunkRun, UpstreamCall, UpstreamEvent, UpstreamReply } from "#upstream/upstream.ts";
 
 /** A connection of the raw server: the received requests, and a way to write. */
 export interface Connection {
@@ -107,12 +100,6 @@ export const limits = {
   total: 600_000,
 };
 
-export const answerLimits: AnswerLimits = {
-  maxAnswerBytes: 32 * 1_048_576,
-  maxEventBytes: 16 * 1_048_576,
-  maxValues: 500_000,
-};
-
 export function callOf(stream: boolean, more: Partial<UpstreamCall> & { body?: JsonObject } = {}): UpstreamCall {
   return {
     model,
@@ -140,7 +127,6 @@ export async function withUpstream<T>(
     baseUrl: server.url,
     clock: time.clock,
     timers: time.timers,
-    limits: () => answerLimits,
     ...options,
   });
   try {

@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { nextOf } from "#platform/receiver.ts";
 import type { UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
-import { answerLimits, callOf, chunked, eventsOf, headOf, lastChunk, withUpstream } from "./raw-server.ts";
+import { answerLimits } from "#upstream/upstream.ts";
+import { callOf, chunked, eventsOf, headOf, lastChunk, withUpstream } from "./raw-server.ts";
 
 const folder = join(import.meta.dir, "../../src/upstream/fixtures");
 const fixtures = readdirSync(folder).filter((name) => name.endsWith(".sse"));
@@ -118,7 +119,7 @@ describe("the beginning of a stream", () => {
 
   test("with an event of too many JSON values is garbage; a later such event breaks the stream", async () => {
     const event = `data: {"choices":[{"index":0,"delta":{"content":"x"},"more":[${"[],".repeat(3_000)}0]}]}\n\n`;
-    const limits = () => ({ ...answerLimits, maxValues: 3_000 });
+    const limits = { ...answerLimits, maxValues: 3_000 };
     const asked = (before: string) =>
       withUpstream(
         async ({ socket, request }) => {

@@ -1,5 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { tokenDigest } from "#config/auth-keys.ts";
 import { fails } from "#simulator/behaviours.ts";
 import { eventually, type StartOptions } from "../harness/gateway.ts";
 import { type DashboardGateway, startDashboard } from "./fixture.ts";
@@ -102,9 +106,9 @@ describe("a hold", () => {
     dashboard.gateway.upstream.next(fails(503));
     await dashboard.gateway.chat();
     await open("");
-    await page.locator(".needs li").first().waitFor();
+    await page.locator(".alerts li").first().waitFor();
     expect(await page.locator("nav .badge").innerText()).toStartWith("1");
-    await page.locator(".needs a.do").click();
+    await page.locator(".alerts a.do").click();
     await page.getByRole("heading", { name: "Budgets", level: 1 }).waitFor();
     const held = (await dashboard.gateway.ledger(() => true)).held;
     expect(held).toBeGreaterThan(0);
@@ -116,6 +120,44 @@ describe("a hold", () => {
       .click();
     await page.getByText("Nothing is held.").waitFor();
     expect((await dashboard.gateway.ledger()).held).toBe(0);
+  });
+});
+
+describe("callers' keys", () => {
+  const folder = mkdtempSync(join(tmpdir(), "smart-gateway-keys-"));
+  const file = join(folder, "keys");
+  // Of flash a short call costs some 0.00001 USD.
+  const caps = { busy: "0.0002", unused: "2", never: "0.000001" };
+  const lines = Object.entries(caps).map(
+    ([label, usd]) => `${tokenDigest(`token-of-${label}`)} ${label} day_hard_usd=${usd}`,
+  );
+  writeFileSync(file, lines.join("\n"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  shareGateway({ env: { AUTH_KEYS_FILE: file } }, false);
+
+  test("each has a bar of its cap, also one that has spent nothing or can spend nothing, and leads to its decisions", async () => {
+    const chat = async (label: string) =>
+      (await dashboard.gateway.chat({ max_tokens: 100 }, { authorization: `Bearer token-of-${label}` })).status;
+    expect(await chat("busy")).toBe(200);
+    while ((await chat("busy")) === 200);
+    expect(await chat("never")).toBe(403);
+    await dashboard.gateway.ledger();
+    await open("/budgets");
+    const table = page.getByRole("table", { name: "Keys by the share of their cap" });
+    const rows = table.getByRole("row").filter({ hasText: "$" });
+    await rows.nth(2).waitFor();
+    const shown = await rows.evaluateAll((all) => all.map((row) => row.textContent ?? ""));
+    expect(shown.map((text) => text.match(/busy|unused|never/)?.[0])).toEqual(["busy", "unused", "never"]);
+    expect(shown[1]).toContain("$2.00");
+    expect(await table.getByRole("img").count()).toBe(3);
+    await table.getByRole("link", { name: "never" }).click();
+    await page.getByRole("heading", { name: "Decisions", level: 1 }).waitFor();
+    expect(page.url()).toContain("label=never");
+    await page.locator("tr.link").first().waitFor();
+    expect(await page.locator("tr.link").count()).toBe(1);
+    await page.getByRole("link", { name: "Now" }).click();
+    await page.locator(".alerts li").filter({ hasText: "The key busy has used" }).waitFor();
+    expect(await page.locator(".alerts li").filter({ hasText: "unused" }).count()).toBe(0);
   });
 });
 
@@ -182,9 +224,11 @@ describe("the policy", () => {
     expect(await page.getByRole("row").filter({ hasText: "routing.pro_from" }).getAttribute("data-marked")).toBeNull();
 
     const editor = page.getByLabel("Edited policy");
+    const alert = page.getByRole("alert");
     await editor.fill("routing:\n  flash_belo: 10\n");
     await page.getByRole("button", { name: "Check" }).click();
-    await page.getByRole("alert").getByText("flash_belo").first().waitFor();
+    await alert.waitFor();
+    expect(await alert.innerText()).toMatch(/^routing\.flash_belo \(line 2\) .+ \(did you mean flash_below\?\)$/i);
     await editor.fill("routing:\n  flash_below: 60\n");
     await page.getByRole("button", { name: "Check" }).click();
     await page.getByText("routing.flash_below: 80 → 60").waitFor();
@@ -194,6 +238,14 @@ describe("the policy", () => {
     await page.getByRole("button", { name: "Backtest" }).click();
     await page.getByText(/would have gone elsewhere/).waitFor();
     await page.getByRole("row").filter({ hasText: "flash" }).first().waitFor();
+    // One that fails leaves nothing of the one before it.
+    await editor.fill("budget:\n  per_day_hard_usd: -1\n");
+    await page.getByRole("button", { name: "Backtest" }).click();
+    await alert.waitFor();
+    expect(await alert.innerText()).toMatch(/^The edited policy is not valid\.\s+budget\.per_day_hard_usd \(line 2\) /);
+    expect(await page.getByText(/would have gone elsewhere/).count()).toBe(0);
+    await page.getByRole("button", { name: "As in force" }).click();
+    await alert.waitFor({ state: "detached" });
 
     await page.getByRole("searchbox", { name: "Search the policy" }).fill("per_goal_hard");
     await page.getByRole("row").filter({ hasText: "budget.per_goal_hard_usd" }).waitFor();

@@ -53,7 +53,7 @@ export function Frame({ title, view, session, summary, failed, main, children }:
 
 function Rail({ view, session, summary }: Pick<Props, "view" | "session" | "summary">) {
   const place = usePlace();
-  const needs = summary?.needs_you.filter(({ severity }) => severity !== "info").length ?? 0;
+  const alerts = summary?.needs_you.filter(({ severity }) => severity !== "info").length ?? 0;
   return (
     <header className="rail">
       <p className="name">
@@ -67,9 +67,9 @@ function Rail({ view, session, summary }: Pick<Props, "view" | "session" | "summ
             <li key={path}>
               <Link href={href(path, carried(place))} aria-current={path === view ? "page" : undefined}>
                 {name}
-                {path === "/" && needs > 0 && (
+                {path === "/" && alerts > 0 && (
                   <span className="badge">
-                    {needs}
+                    {alerts}
                     <span className="hidden"> need you</span>
                   </span>
                 )}
@@ -84,7 +84,7 @@ function Rail({ view, session, summary }: Pick<Props, "view" | "session" | "summ
             DEMO
           </p>
         )}
-        {session?.store.ok === false && <p className="badge">store away</p>}
+        {session?.store.ok === false && <p className="badge">store unavailable</p>}
         <p className="muted" title={session && `node ${session.node_id}`}>
           {session?.version}
           {session?.signed_in === true && (

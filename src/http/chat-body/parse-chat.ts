@@ -8,6 +8,7 @@ import {
   type Json,
   type JsonObject,
 } from "#domain/chat.ts";
+import { errorOf } from "#domain/errors.ts";
 import type { Alias } from "#domain/routing.ts";
 import type { Writable } from "#domain/writable.ts";
 import { gatewayFields, noMetadata } from "./gateway-fields.ts";
@@ -41,7 +42,7 @@ export function parseChatRequest(input: ChatInput): ParsedChat {
   const json = receiveJson(bytes, maxValues, cache);
   if ("status" in json) return json;
   const { value } = json;
-  if (!isObject(value)) return refused(400, undefined, "The body must be a JSON object.");
+  if (!isObject(value)) return refused(errorOf("invalid_request.no_object", { of: "" }));
   const problem = problemOfBody(value, json);
   if (problem !== undefined) return { ...problem, ...modelIn(value) };
   const routing = gatewayFields((value["metadata"] ?? noMetadata) as z.infer<typeof Metadata>, input.headers); // checked above

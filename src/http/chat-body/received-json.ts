@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { type ByteRange, type ChatMessage, isObject, type JsonObject, type ReceivedBody } from "#domain/chat.ts";
+import { errorOf } from "#domain/errors.ts";
 import { attachMemos, lazyMessage } from "#domain/message-memo.ts";
 import { keepRawNumbers } from "#domain/raw-json.ts";
 import { type JsonProblem, maxJsonDepth } from "#platform/json/json-scan.ts";
@@ -9,6 +10,12 @@ import { type Problem, refused } from "./validate.ts";
 
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * Most JSON values in a caller's body. A history of 5,000 messages has about 40,000; a value of two characters takes about a
+ * hundred bytes of memory once it is parsed.
+ */
+export const maxRequestValues = 100_000;
 
 /** A parsed body, what is found in the values that were parsed, and where they stand in its bytes. */
 export interface ReceivedJson {
@@ -45,12 +52,9 @@ export function receiveJson(
 }
 
 function problemOfJson(problem: JsonProblem, bytes: Uint8Array, maxValues: number): Problem {
-  if (problem === "too_deep") return refused(400, undefined, `The body nests deeper than ${maxJsonDepth} levels.`);
-  if (problem === "not_json") {
-    return refused(400, undefined, `The body is not valid JSON${isUtf8(bytes) ? "" : ": it is not UTF-8"}.`);
-  }
-  const what = `${maxValues} JSON values: objects, arrays, texts and numbers (MAX_REQUEST_VALUES)`;
-  return refused(413, undefined, `The body holds more than ${what}.`);
+  if (problem === "too_deep") return refused(errorOf("invalid_request.too_deep", { levels: maxJsonDepth }));
+  if (problem === "too_many_values") return refused(errorOf("invalid_request.too_many_values", { values: maxValues }));
+  return refused(errorOf("invalid_request.not_json", { why: isUtf8(bytes) ? "" : ": it is not UTF-8" }));
 }
 
 type Reviver = NonNullable<Parameters<typeof JSON.parse>[1]>;

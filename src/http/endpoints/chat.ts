@@ -1,9 +1,10 @@
 import type { ChatRequest } from "#domain/chat.ts";
+import { errorOf } from "#domain/errors.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import { AnswerHeaders } from "#http/answer-headers.ts";
 import type { MessageCache } from "#http/chat-body/message-cache.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
-import type { Problem } from "#http/chat-body/validate.ts";
+import { maxRequestValues } from "#http/chat-body/received-json.ts";
 import type { Answer, Handler } from "#http/endpoint.ts";
 import type { HttpError } from "#http/errors.ts";
 import type { OpenRequest, OpenRequests } from "#http/limits/open-requests.ts";
@@ -13,7 +14,7 @@ import type { ServerConnection, ServerOptions } from "#http/server-options.ts";
 import { SseBody } from "#http/sse/sse-response.ts";
 import { wholeBody } from "#http/whole-body.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
-import type { Head, Refusal, Reply } from "#pipeline/respond/reply.ts";
+import type { DecisionHeaders, Refusal, Reply } from "#pipeline/respond/reply.ts";
 import { LightAbortController } from "#platform/abort.ts";
 import { endsOfTicks } from "#platform/event-loop.ts";
 
@@ -33,25 +34,28 @@ const endOfTick = endsOfTicks();
 /** `POST /v1/chat/completions`, after path, method and authorization have been checked. */
 export function chatEndpoint(endpoint: ChatEndpoint): Handler {
   const { settings, connection, ports, messageCache, streams } = endpoint;
-  return async (request, requestId, common, key) => {
+  return async (request, { requestId, headers: common, key }) => {
     const { headers } = request;
     const body = await readBytes(request, settings.maxRequestBytes, connection.bodies);
-    if (body.kind === "refused") return body.error;
+    if ("status" in body) return body;
     try {
       // Requests of one tick go through the pipeline together, which is faster; a single one does not wait.
       if (streams.count > 0) await endOfTick();
-      if (!isJsonContentType(headers)) return invalid("Content-Type must be application/json.");
+      if (!isJsonContentType(headers)) return errorOf("invalid_request.content_type");
       const parsed = parseChatRequest({
         bytes: body.bytes,
-        maxValues: settings.maxRequestValues,
+        maxValues: maxRequestValues,
         headers,
         requestId,
         receivedAtMs: ports.clock.now(),
         cache: messageCache,
         key,
       });
-      if (parsed.kind === "refused")
-        return { ...errorOfBody(parsed, headers), model: plainId(parsed.model, ports.config().privacy) };
+      if (parsed.kind === "refused") {
+        // Most likely it was not understood because it is compressed, where the request says so.
+        const error = isCompressed(headers) ? errorOf("invalid_request.compressed") : parsed;
+        return { ...error, model: plainId(parsed.model, ports.config().privacy) };
+      }
       const trace = endpoint.traces?.contextOf(request);
       const chat = trace === undefined ? parsed.request : { ...parsed.request, trace };
       return await respond(chat, request, common, endpoint, body.bytes);
@@ -59,17 +63,6 @@ export function chatEndpoint(endpoint: ChatEndpoint): Handler {
       connection.bodies.resize(body, 0);
     }
   };
-}
-
-function invalid(detail: string): HttpError {
-  return { status: 400, detail, code: "invalid_request" };
-}
-
-/** The error of a body that was not understood, most likely because it is compressed where the request says so. */
-function errorOfBody({ status, detail, param }: Problem, headers: Headers): HttpError {
-  if (isCompressed(headers))
-    return invalid("The body is compressed (Content-Encoding), which is not supported. Send it as it is.");
-  return { status, detail, code: "invalid_request", ...(param === undefined ? {} : { param }) };
 }
 
 /** The answer to a parsed request; a stream is returned when it begins. */
@@ -99,9 +92,9 @@ async function respond(
   // Answers of one tick are sent together, which is faster.
   if (reply.kind !== "refusal" && endpoint.streams.count > 1) await endOfTick();
   close(open, request, endpoint);
-  const explained = explanationOf(reply.head, endpoint);
+  const explained = explanationOf(reply.headers, endpoint);
   if (reply.kind === "refusal") return errorOfRefusal(reply, open.isEnded, explained);
-  const headers = addHeadHeaders(common, reply.head);
+  const headers = addDecisionHeaders(common, reply.headers);
   headers["content-type"] = "application/json";
   const text = explained === undefined ? reply.body : withMember(reply.body, explained);
   return new Response(wholeBody(text), { headers: wholeAnswerHeaders.of(headers) });
@@ -115,7 +108,7 @@ function close(open: OpenRequest, request: Request, { streams, connection }: Cha
 
 /** The response to a request whose answer is a stream that goes on. */
 function streamResponse(
-  { stream, head }: Extract<Reply, { kind: "stream" }>,
+  { stream, headers: decided }: Extract<Reply, { kind: "stream" }>,
   open: OpenRequest,
   request: Request,
   common: Record<string, string>,
@@ -123,7 +116,7 @@ function streamResponse(
 ): Response {
   const { clock, timers, config } = endpoint.ports;
   const { keepalive_ms: keepaliveMs, write_stall_ms: writeStallMs } = config().policy.stream;
-  const explained = explanationOf(head, endpoint);
+  const explained = explanationOf(decided, endpoint);
   open.sse = new SseBody(stream, {
     timers,
     clock,
@@ -135,7 +128,7 @@ function streamResponse(
       endpoint.traces?.streamEnded(request);
     },
   });
-  const headers = Object.assign(addHeadHeaders(common, head), streamHeaders);
+  const headers = Object.assign(addDecisionHeaders(common, decided), streamHeaders);
   return new Response(open.sse.body, { headers: streamAnswerHeaders.of(headers) });
 }
 
@@ -145,8 +138,8 @@ const streamHeaders = {
   "x-accel-buffering": "no",
 };
 
-function explanationOf(head: Head | undefined, { records }: ChatEndpoint): object | undefined {
-  const record = head?.explained?.();
+function explanationOf(decided: DecisionHeaders | undefined, { records }: ChatEndpoint): object | undefined {
+  const record = decided?.explained?.();
   return record === undefined ? undefined : records.explainNow(record);
 }
 
@@ -161,8 +154,8 @@ function commentOf(explained: object): string {
 }
 
 /** Adds why the request went where it went, for whoever reads headers. Empty where there is nothing to say. */
-function addHeadHeaders(headers: Record<string, string>, head: Head): Record<string, string> {
-  const { decisionId, decision, taskKind, answeredBy, redactions } = head;
+function addDecisionHeaders(headers: Record<string, string>, decided: DecisionHeaders): Record<string, string> {
+  const { decisionId, decision, taskKind, answeredBy, redactions } = decided;
   // A fallback model that answered is shown as the decision's model; a scout's decision keeps naming the scout.
   const model = decision.action === "ROUTE" ? (answeredBy ?? decision.model) : decision.model;
   // One by one: `Object.assign` takes ten times as long.
@@ -175,12 +168,12 @@ function addHeadHeaders(headers: Record<string, string>, head: Head): Record<str
   headers["x-smart-gateway-rule"] = valuesOf(decision, "hard_rule=").join(", ");
   headers["x-smart-gateway-answered-by"] = answeredBy ?? "";
   headers["x-smart-gateway-redactions"] = String(redactions);
-  addInsteadOf(headers, head);
+  addInsteadOf(headers, decided);
   return headers;
 }
 
 /** Says when another model answers than the one that was chosen: it was not routable, or has failed. */
-function addInsteadOf(headers: Record<string, string>, { decision, answeredBy }: Head): void {
+function addInsteadOf(headers: Record<string, string>, { decision, answeredBy }: DecisionHeaders): void {
   const [replaced] = valuesOf(decision, "replaced=");
   // A scout that was asked for its verdict was never to answer.
   const isOther = answeredBy !== null && answeredBy !== decision.model && decision.action === "ROUTE";
@@ -196,14 +189,7 @@ function valuesOf({ evidence }: RoutingDecision, key: string): string[] {
 
 /** @param isEnded by a drain. To the pipeline that is as if the caller had left, which the caller has not. */
 function errorOfRefusal(refusal: Refusal, isEnded: boolean, explained: object | undefined): HttpError {
-  const { status, detail, code, param, retryAfterS, shouldRetry, head } = refusal;
-  const headers = head === undefined ? {} : addHeadHeaders({}, head);
-  const more = explained === undefined ? {} : { explained };
-  if (isEnded && status === 499) {
-    const ended = { status: 503, detail: "The gateway is shutting down. Send the request again." };
-    return { ...ended, code: "shutting_down", headers: { ...headers, "retry-after": "1" }, ...more };
-  }
-  if (retryAfterS !== undefined) headers["retry-after"] = String(retryAfterS);
-  if (!shouldRetry) headers["x-should-retry"] = "false";
-  return { status, detail, code, headers, ...more, ...(param === undefined ? {} : { param }) };
+  const { headers: decided, ...error } = refusal;
+  const headers = decided === undefined ? {} : addDecisionHeaders({}, decided);
+  return { ...(isEnded && error.status === 499 ? errorOf("shutting_down") : error), headers, explained };
 }

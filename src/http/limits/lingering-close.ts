@@ -7,7 +7,7 @@ const lingerMs = 5_000;
 const lingerWithoutBodyMs = 1_000;
 
 /** Whether some of a request's body may be left to read that the runtime should not discard without a bound of ours. */
-export function leavesBody(request: Request, response: Response): boolean {
+export function hasUnreadBody(request: Request, response: Response): boolean {
   if (request.bodyUsed && response.status < 400) return false;
   const { headers } = request;
   if (!headers.has("transfer-encoding") && !(Number(headers.get("content-length") ?? 0) > largeBodyBytes)) return false;
@@ -30,12 +30,12 @@ export async function withLingeringClose(
 ): Promise<Response> {
   if (response.headers.get("content-type") === "text/event-stream") return response;
   const answer = await response.bytes();
-  const rest = request.body?.getReader();
+  const unread = request.body?.getReader();
   const ended = Promise.withResolvers<void>();
   let cancelTimer = () => {};
   const end = () => {
     cancelTimer();
-    void rest?.cancel().catch(() => undefined); // the caller has gone
+    void unread?.cancel().catch(() => undefined); // the caller has gone
     ended.resolve();
   };
   const body = new ReadableStream({
@@ -43,8 +43,8 @@ export async function withLingeringClose(
     async pull(sink: ReadableStreamDirectController) {
       void sink.write(answer);
       void sink.flush();
-      cancelTimer = timers.after(rest === undefined ? lingerWithoutBodyMs : lingerMs, end);
-      if (rest !== undefined) void discard(rest, maxBytes).then(end, end);
+      cancelTimer = timers.after(unread === undefined ? lingerWithoutBodyMs : lingerMs, end);
+      if (unread !== undefined) void discard(unread, maxBytes).then(end, end);
       await ended.promise;
       sink.close();
     },
@@ -55,9 +55,9 @@ export async function withLingeringClose(
   return new Response(body, { status, headers });
 }
 
-async function discard(rest: Pick<ReadableStreamDefaultReader<Uint8Array>, "read">, maxBytes: number): Promise<void> {
+async function discard(unread: Pick<ReadableStreamDefaultReader<Uint8Array>, "read">, maxBytes: number): Promise<void> {
   for (let bytes = 0; bytes < maxBytes; ) {
-    const step = await rest.read();
+    const step = await unread.read();
     if (step.done) return;
     bytes += step.value.byteLength;
   }

@@ -1,39 +1,56 @@
-import type { StoreDatabase } from "#db/store-database.ts";
+import { existsSync } from "node:fs";
+import { databaseLocationOf, inMemoryPath } from "#db/database-url.ts";
+import { openSqlite } from "#db/sqlite.ts";
+import { openLargeStore, postgresDatabase, type StoreDatabase, sqliteDatabase } from "#db/store-database.ts";
 import type { Caps } from "#domain/money/money.ts";
 import type { Resolution } from "#ledger/ledger.ts";
-import { readAccount } from "#ledger/rules/accounts.ts";
+import { emptyAccount, readAccount } from "#ledger/rules/accounts.ts";
 import type { BatchReply, LedgerBatch, LedgerNotice } from "#ledger/rules/operations.ts";
 import type { AccountRow } from "#ledger/rules/rows.ts";
 import { accountColumns } from "#ledger/shared-sql.ts";
+import { SqliteEngine } from "#ledger/sqlite/sqlite-engine.ts";
 import { asStoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { type AuditReport, audit, type Query } from "./audit.ts";
 import { type HoldFilter, readHolds } from "./holds.ts";
 
-export type { LedgerNotice } from "#ledger/rules/operations.ts";
-
 /** The ledger as operators use it: beside running gateways, without being one of them. */
-export type LedgerAdmin = ReturnType<typeof ledgerAdminOver>;
+export type LedgerAdmin = Awaited<ReturnType<typeof openLedgerAdmin>>;
 
-/** What differs from store to store. */
-interface AdminStore {
-  readonly database: StoreDatabase;
-  /** Begins a transaction that reads one state of all tables. */
-  readonly begin: string;
-  /** SQL of the store's clock, in milliseconds since the epoch. */
-  readonly now: string;
-  /** SQL of the reason of the newest entry of reservation `r`. */
-  readonly newestReason: string;
-  readonly commit: (batch: LedgerBatch) => Promise<BatchReply>;
-}
-
+/** An audit of a large ledger takes a while. */
+const answerLimitMs = 60_000;
 /** Operations in one transaction of an operator: a gateway must not wait long for it. */
 const maxOperatorBatch = 128;
 
-export function ledgerAdminOver(store: AdminStore) {
-  const { database } = store;
+/**
+ * `begin`: a transaction that reads one state of all tables, as a balance taken while money moves would not balance. `now`: the store's
+ * clock, in milliseconds since the epoch. `newestReason`: of the newest entry of reservation `r`.
+ */
+const dialects = {
+  sqlite: {
+    begin: "BEGIN",
+    now: "unixepoch('subsec') * 1000",
+    // Of two entries in one batch the later one names that batch as the one before.
+    newestReason: `(SELECT e.reason FROM ledger_entry e WHERE e.seq = r.last_entry AND e.reservation_id = r.id
+      ORDER BY e.previous IS NOT e.seq LIMIT 1)`,
+  },
+  postgres: {
+    begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    now: "extract(epoch FROM now()) * 1000",
+    newestReason: `(SELECT e.reason FROM ledger_entry e WHERE e.reservation_id = r.id
+      ORDER BY CASE e.event WHEN 'admitted' THEN 0 WHEN 'unresolved' THEN 1 ELSE 2 END DESC, e.at_ms DESC LIMIT 1)`,
+  },
+} as const;
+
+/**
+ * Opens the ledger of a database URL. Rejects when it cannot be reached or was written by a newer release. `threaded`: for a
+ * process that serves requests meanwhile; an SQLite file is read in a thread of its own.
+ */
+export async function openLedgerAdmin(databaseUrl: string, threaded = false) {
+  const { database, commit } = await openStore(databaseUrl, threaded);
+  const { begin, now: nowSql, newestReason } = dialects[database.kind];
   const query: Query = async (sql, parameters = []) => (await database.read([sql, ...parameters]))[0] ?? [];
-  const now = async () => Number((await query(`SELECT ${store.now} AS now_ms`))[0]?.["now_ms"]);
+  const now = async () => Number((await query(`SELECT ${nowSql} AS now_ms`))[0]?.["now_ms"]);
   return {
     /** An operator's own hard cap for an account; null removes it, and the policy's cap counts. Running gateways obey it at once. */
     async setCap(account: string, cap: number | null): Promise<void> {
@@ -45,7 +62,7 @@ export function ledgerAdminOver(store: AdminStore) {
     },
     close: (): Promise<void> => database.close(),
     /** Money that is held now (and what was charged without proof), with totals of all that the filter lets through. */
-    holds: async (filter: HoldFilter) => readHolds(query, store.newestReason, filter, await now()),
+    holds: async (filter: HoldFilter) => readHolds(query, newestReason, filter, await now()),
     /**
      * Closes reservations in an operator's name, by the same rules and under the same locks as a gateway; at most 128 in one
      * call. What was closed meanwhile is left as it is. Running gateways see the change at once.
@@ -55,7 +72,7 @@ export function ledgerAdminOver(store: AdminStore) {
       const batch: LedgerBatch = { node: { id: `operator/${operator}`, epoch: 0 }, operations: resolutions };
       for (let attempt = 1; ; attempt++) {
         try {
-          return (await store.commit(batch)).notices;
+          return (await commit(batch)).notices;
         } catch (error) {
           // A busy store, or a lost reply: the same batch again changes nothing twice.
           if (attempt === 5 || asStoreFailure(error).kind !== "transient") throw error;
@@ -64,17 +81,19 @@ export function ledgerAdminOver(store: AdminStore) {
     },
     today: async (): Promise<UtcDay> => utcDayOf(await now()),
     async audit(): Promise<AuditReport> {
-      await query(store.begin);
+      await query(begin);
       try {
         return await audit(query, await now());
       } finally {
         await query("COMMIT");
       }
     },
-    /** One account; undefined when nothing was ever spent or held in it. */
-    async account(id: string): Promise<AccountRow | undefined> {
-      const [row] = await query(`SELECT ${accountColumns} FROM account_total WHERE id = ?`, [id]);
-      return row === undefined ? undefined : readAccount(row);
+    /** These accounts; one that nothing was ever spent or held in is empty. */
+    async named(ids: readonly string[]): Promise<readonly AccountRow[]> {
+      const among = ids.map(() => "?").join(", ") || "NULL";
+      const rows = await query(`SELECT ${accountColumns} FROM account_total WHERE id IN (${among})`, ids);
+      const found = new Map(rows.map((row) => [String(row["id"]), readAccount(row)]));
+      return ids.map((id) => found.get(id) ?? emptyAccount(id));
     },
     /** Every account with its caps, newest days and largest spenders first; at most `limit`, `more` says how many are left out. */
     async accounts(limit: number): Promise<{ readonly accounts: readonly AccountRow[]; readonly more: number }> {
@@ -89,6 +108,55 @@ export function ledgerAdminOver(store: AdminStore) {
       return { accounts, more: Math.max(0, total - accounts.length) };
     },
   };
+}
+
+interface AdminStore {
+  readonly database: StoreDatabase;
+  readonly commit: (batch: LedgerBatch) => Promise<BatchReply>;
+}
+
+async function openStore(databaseUrl: string, threaded: boolean): Promise<AdminStore> {
+  const location = databaseLocationOf(databaseUrl);
+  if (location.kind === "postgres") return openPostgres(location.url);
+  const { path } = location;
+  if (path === inMemoryPath) {
+    throw new Error("an in-memory database ends with its gateway: there is nothing to open");
+  }
+  if (!existsSync(path)) throw new Error(`there is no database ${path}: no gateway has kept its ledger there yet`);
+  // A connection of its own, under the write lock.
+  const commit = async (batch: LedgerBatch) => {
+    const engine = new SqliteEngine(path);
+    try {
+      return engine.commit(batch, Date.now());
+    } finally {
+      engine.close();
+    }
+  };
+  const own = sqliteDatabase(openSqlite(path));
+  if (!threaded) return { database: own, commit };
+  const large = await openLargeStore(databaseUrl, (statements) => own.write(...statements));
+  const close = async () => void (await Promise.all([large.close(), own.close()]));
+  return { database: { ...large, close }, commit };
+}
+
+/** Its modules are loaded where they are used: a gateway on SQLite never needs them, and modules take memory. */
+async function openPostgres(url: string): Promise<AdminStore> {
+  const { PostgresConnection } = await import("#db/postgres.ts");
+  const { PostgresStore } = await import("#ledger/postgres/postgres-store.ts");
+  const database = postgresDatabase(new PostgresConnection(url, answerLimitMs));
+  await database.read(["SELECT id FROM account LIMIT 1"]).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
+  const commit = async (batch: LedgerBatch) => {
+    const store = await PostgresStore.open(url);
+    try {
+      return await store.commit(batch);
+    } finally {
+      await store.close();
+    }
+  };
+  return { database, commit };
 }
 
 /**

@@ -3,14 +3,21 @@ import type { ReservationId } from "#ledger/ledger.ts";
 import { accountsNamedBy, isShared, readAccount } from "#ledger/rules/accounts.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
 import { type BatchReply, type LedgerBatch, reservationIdOfOperation } from "#ledger/rules/operations.ts";
-import { type AccountId, type AccountRow, accountsOf, isOpen, type ReservationRow } from "#ledger/rules/rows.ts";
+import {
+  type AccountId,
+  type AccountRow,
+  accountsOf,
+  isOpen,
+  type ReservationRow,
+  type ShareRow,
+} from "#ledger/rules/rows.ts";
 import type { LockedShares, ShareScope } from "#ledger/rules/shares.ts";
 import { accountColumns } from "#ledger/shared-sql.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import { lastAnswers, type Send } from "./connection.ts";
 import type { PostgresSession } from "./session.ts";
-import { numberOf, reservationColumns, reservationOf, shareOf, textOf, writeMessage } from "./write-message.ts";
+import { numberOf, recordOf, reservationColumns, textOf, writeMessage } from "./write-message.ts";
 
 /** How often a batch may start over because it needs locks that it did not foresee (a new day, a share that is short). */
 const maxRounds = 6;
@@ -39,9 +46,9 @@ interface Locks {
 export class BatchCommitter {
   readonly #session: PostgresSession;
   /** Of open reservations: what a batch has to lock for them. */
-  readonly #places = new LruMap<ReservationId, Place>();
+  readonly #places = new LruMap<ReservationId, Place>(maxCachedReservations);
   /** Accounts that exist, and how much this node could reserve in them after its last batch: from its own share, and with new grants. */
-  readonly #known = new LruMap<AccountId, { readonly free: number; readonly left: number }>();
+  readonly #known = new LruMap<AccountId, { readonly free: number; readonly left: number }>(maxCachedAccounts);
 
   constructor(session: PostgresSession) {
     this.#session = session;
@@ -49,7 +56,6 @@ export class BatchCommitter {
 
   async commit(batch: LedgerBatch, send: Send): Promise<BatchReply> {
     const ids = [...new Set(batch.operations.flatMap((operation) => reservationIdOfOperation(operation) ?? []))];
-    await this.#findPlaces(batch, send);
     const scopes = this.#expectedScopes(batch);
     for (let round = 0; round < maxRounds; round++) {
       const reply = await this.#tryCommit(batch, ids, scopes, send, round > 0 ? ["ROLLBACK"] : []);
@@ -110,10 +116,8 @@ export class BatchCommitter {
     if (!isEmpty) {
       session.acknowledged();
       for (const id of named) this.#known.set(id, rooms.get(id) ?? { free: 0, left: 0 });
-      this.#known.trim(maxCachedAccounts);
     }
     for (const row of changes.inserted) this.#places.set(row.id, row);
-    this.#places.trim(maxCachedReservations);
     for (const { after } of changes.updated) if (!isOpen(after.state)) this.#places.delete(after.id);
     return reply;
   }
@@ -154,18 +158,6 @@ export class BatchCommitter {
     return { named, accounts, slots, scopes };
   }
 
-  /** Finds the places of reservations that this node has not made itself: one read, no lock. */
-  async #findPlaces({ operations }: LedgerBatch, send: Send): Promise<void> {
-    const unknown = new Set<ReservationId>();
-    for (const operation of operations) {
-      const id = operation.kind === "reserve" ? undefined : reservationIdOfOperation(operation);
-      if (id !== undefined && this.#places.get(id) === undefined) unknown.add(id);
-    }
-    if (unknown.size === 0) return;
-    const [rows = []] = await send(`SELECT ${reservationColumns} FROM reservation WHERE id IN (${listOf(unknown)})`);
-    for (const row of rows.map(reservationOf)) this.#places.set(row.id, row);
-  }
-
   /** The first message: inserts rows that are not known to exist, locks, and reads. */
   async #lock(
     { named, accounts, slots, scopes }: Locks,
@@ -203,7 +195,7 @@ export class BatchCommitter {
     );
     const answers = lastAnswers(await send(message.join(";\n")), 5);
     const [shareRows = [], accountRows = [], reservationRows = [], [time = {}] = []] = answers;
-    const rows = shareRows.map(shareOf);
+    const rows = shareRows.map(recordOf<ShareRow>);
     const shares = new Map<AccountId, LockedShares>();
     for (const row of accountRows) {
       const id = textOf(row, "id");
@@ -218,7 +210,7 @@ export class BatchCommitter {
     return {
       accounts: new Map<AccountId, AccountRow>(accountRows.map((row) => [textOf(row, "id"), readAccount(row)])),
       shares,
-      reservations: new Map(reservationRows.map((row) => [textOf(row, "id"), reservationOf(row)])),
+      reservations: new Map(reservationRows.map(recordOf<ReservationRow>).map((row) => [row.id, row])),
       time: time as PostgresRow,
     };
   }

@@ -1,7 +1,5 @@
 import { integerLiteral, type PostgresRow, textArrayLiteral } from "#db/postgres.ts";
-import type { ActualSource } from "#ledger/ledger.ts";
 import type { LedgerChanges } from "#ledger/rules/operations.ts";
-import type { ReservationRow, ReservationState, ShareRow } from "#ledger/rules/rows.ts";
 import { StoreFailure } from "#ledger/store.ts";
 
 /** Rows as the server sends them and takes them, and as the rules have them. A bigint arrives as text. */
@@ -9,37 +7,14 @@ import { StoreFailure } from "#ledger/store.ts";
 export const reservationColumns = `id, goal_account, day_account, key_account, slot, hold, actual, source, state, model,
   node_id, node_epoch, created_ms, expires_ms, closed_ms`;
 
-export function reservationOf(row: PostgresRow): ReservationRow {
-  return {
-    id: textOf(row, "id"),
-    goalAccount: textOf(row, "goal_account"),
-    dayAccount: textOf(row, "day_account"),
-    keyAccount: row["key_account"] === null ? null : textOf(row, "key_account"),
-    slot: numberOf(row, "slot"),
-    hold: numberOf(row, "hold"),
-    actual: row["actual"] === null ? null : numberOf(row, "actual"),
-    // Both columns are written from these types only, and `state` is checked by the table.
-    source: row["source"] as ActualSource | null,
-    state: row["state"] as ReservationState,
-    model: textOf(row, "model"),
-    nodeId: textOf(row, "node_id"),
-    nodeEpoch: numberOf(row, "node_epoch"),
-    createdMs: numberOf(row, "created_ms"),
-    expiresMs: numberOf(row, "expires_ms"),
-    closedMs: row["closed_ms"] === null ? null : numberOf(row, "closed_ms"),
-  };
-}
-
-export function shareOf(row: PostgresRow): ShareRow {
-  return {
-    account: textOf(row, "account"),
-    slot: numberOf(row, "slot"),
-    granted: numberOf(row, "granted"),
-    held: numberOf(row, "held"),
-    spent: numberOf(row, "spent"),
-    overrun: numberOf(row, "overrun"),
-    unproven: numberOf(row, "unproven"),
-  };
+/** A row as the rules have it. The columns that a query selects are the fields of its type. */
+export function recordOf<T>(row: PostgresRow): T {
+  const fields = Object.keys(row).map((column) => {
+    const field = column.replace(/_[a-z]/g, (part) => part.slice(1).toUpperCase());
+    if (row[column] === null) return [field, null];
+    return [field, textColumns.has(column) ? textOf(row, column) : numberOf(row, column)];
+  });
+  return Object.fromEntries(fields) as T;
 }
 
 export function textOf(row: PostgresRow, column: string): string {
@@ -55,77 +30,75 @@ export function numberOf(row: PostgresRow | undefined, column: string): number {
 }
 
 /**
- * The second message of a batch. The rows are locked and their new values are decided, so each update also names the values it
- * expects (`was`); a row count that differs divides by zero, and the whole message is rolled back.
+ * The second message of a batch. The rows are locked and their new values are decided, so each update also names values that it
+ * expects; a row count that differs divides by zero, and the whole message is rolled back.
  */
 export function writeMessage(changes: LedgerChanges, last: string): string {
   const { accounts, shares, grants, inserted, updated, entries, lookups } = changes;
   const statements = ["RELEASE SAVEPOINT locked"];
   if (inserted.length > 0) statements.push(insert("reservation", inserted));
-  const reservations = updated.map(({ before: { state: was }, after }) => {
-    const { id, state, actual, source, closedMs } = after;
-    return { id, was, state, actual, source, closedMs };
-  });
-  statements.push(...update("reservation", ["id"], { state: "was" }, reservations));
+  statements.push(...update("reservation", ["id"], ["state"], ["actual", "source", "closedMs"], updated));
   if (entries.length > 0) statements.push(insert("ledger_entry", entries));
   if (lookups.length > 0) {
     statements.push(`${insert("generation_lookup", lookups)} ON CONFLICT (reservation_id) DO NOTHING`);
   }
-  const balances = accounts.map(({ before, after: { id, held, spent, overrun, unproven, hard } }) => {
-    return { id, wasHeld: before.held, wasSpent: before.spent, held, spent, overrun, unproven, hard };
-  });
-  const taken = shares.map(({ before, after }) => {
-    return { ...after, wasHeld: before.held, wasSpent: before.spent, wasGranted: before.granted };
-  });
-  const wasTaken = { held: "was_held", spent: "was_spent" };
   statements.push(
-    ...update("account", ["id"], wasTaken, balances),
-    ...update("account", ["id"], { granted: "was_granted" }, grants),
-    ...update("account_share", ["account", "slot"], { ...wasTaken, granted: "was_granted" }, taken),
+    ...update("account", ["id"], ["held", "spent"], ["overrun", "unproven", "hard"], accounts),
+    ...update("account", ["id"], ["granted"], ["hard"], grants),
+    ...update("account_share", ["account", "slot"], ["held", "spent", "granted"], ["overrun", "unproven"], shares),
   );
   return [...statements, last, "COMMIT"].join(";\n");
 }
 
-/** All columns of the rows but their keys and those that hold what is expected, where it is there: all rows, or none. */
-function update(table: string, keys: readonly string[], expected: Record<string, string>, rows: readonly object[]) {
-  if (rows.length === 0) return [];
-  const were = Object.entries(expected);
-  const columns = columnsOf(rows[0] ?? {}).flatMap(({ column }) => column);
-  const written = columns.filter((column) => !keys.includes(column) && !were.some(([, was]) => was === column));
-  const conditions = [...keys.map((key) => [key, key] as const), ...were];
+/** Writes the fields `checked` and `others` of rows that still have the values of `checked` from before: all rows, or none. */
+function update<Row extends object, Field extends keyof Row & string>(
+  table: string,
+  keys: readonly Field[],
+  checked: readonly Field[],
+  others: readonly Field[],
+  changes: readonly { readonly before: Row; readonly after: Row }[],
+): string[] {
+  if (changes.length === 0) return [];
+  const written = [...checked, ...others];
+  const rows = changes.map(({ before, after }) => ({
+    ...Object.fromEntries([...keys, ...written].map((field) => [field, after[field]])),
+    ...Object.fromEntries(checked.map((field) => [`was_${field}`, before[field]])),
+  }));
+  const conditions = [
+    ...keys.map((field) => `${table}.${field} = v.${field}`),
+    ...checked.map((field) => `${table}.${field} = v.was_${field}`),
+  ];
+  const sets = written.map(columnOf).map((column) => `${column} = v.${column}`);
+  // A row count that differs divides by zero.
   return [
-    counted(
-      rows.length,
-      `UPDATE ${table} SET ${written.map((column) => `${column} = v.${column}`).join(", ")} FROM (${select(rows)}) AS v
-        WHERE ${conditions.map(([column, value]) => `${table}.${column} = v.${value}`).join(" AND ")}`,
-    ),
+    `WITH written AS (UPDATE ${table} SET ${sets.join(", ")} FROM (${select(rows)}) AS v
+       WHERE ${conditions.join(" AND ")} RETURNING 1)
+     SELECT 1 / (CASE WHEN count(*) = ${rows.length} THEN 1 ELSE 0 END) FROM written`,
   ];
 }
 
 /** All other columns hold whole numbers. */
 const textColumns = new Set(
-  `id account goal_account day_account key_account source state was model node_id reservation_id event reason generation_id`.split(
+  `id account goal_account day_account key_account source state was_state model node_id reservation_id event reason generation_id`.split(
     " ",
   ),
 );
 
-function columnsOf(row: object): { key: string; column: string }[] {
-  return Object.keys(row).map((key) => ({
-    key,
-    column: key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-  }));
+function columnOf(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function insert(table: string, rows: readonly object[]): string {
-  const columns = columnsOf(rows[0] ?? {}).map(({ column }) => column);
+  const columns = Object.keys(rows[0] ?? {}).map(columnOf);
   return `INSERT INTO ${table} (${columns.join(", ")}) ${select(rows)}`;
 }
 
 /** Rows as arrays to unnest side by side: the server parses literals of many rows several times slower. */
 function select(rows: readonly object[]): string {
-  const arrays = columnsOf(rows[0] ?? {}).map(({ key, column }) => {
+  const arrays = Object.keys(rows[0] ?? {}).map((field) => {
+    const column = columnOf(field);
     // All rows are of one type, whose values are these.
-    const values = rows.map((row) => (row as Record<string, string | number | null>)[key] ?? null);
+    const values = rows.map((row) => (row as Record<string, string | number | null>)[field] ?? null);
     if (textColumns.has(column)) {
       return `unnest(${textArrayLiteral(values as readonly (string | null)[])}) AS ${column}`;
     }
@@ -133,9 +106,4 @@ function select(rows: readonly object[]): string {
     return `unnest(CAST('{${literals.join(",")}}' AS bigint[])) AS ${column}`;
   });
   return `SELECT ${arrays.join(",\n")}`;
-}
-
-function counted(expected: number, update: string): string {
-  return `WITH written AS (${update} RETURNING 1)
-    SELECT 1 / (CASE WHEN count(*) = ${expected} THEN 1 ELSE 0 END) FROM written`;
 }

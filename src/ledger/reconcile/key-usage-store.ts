@@ -13,31 +13,18 @@ export interface KeyUsageReading {
   readonly readMs: number;
 }
 
-/** All keys of one day together, as last read on that day. */
-export interface StoredKeyUsage {
-  readonly spent: number;
-  /** Milliseconds since the epoch of the oldest of these readings. */
-  readonly readMs: number;
-  readonly keys: number;
-}
-
-/** The aggregator's own count of each day, which it tells only on that day. Both forms pass `key-usage-store.contract.ts`. */
-export interface KeyUsageStore {
-  /** Replaces an older reading of the same key and day, and forgets days long gone. */
-  save(reading: KeyUsageReading): Promise<void>;
-  /** Undefined when nothing was read on that day. */
-  load(source: string, day: UtcDay): Promise<StoredKeyUsage | undefined>;
-  close(): Promise<void>;
-}
+/** The aggregator's own count of each day, which it tells only on that day. */
+export type KeyUsageStore = Awaited<ReturnType<typeof openKeyUsageStore>>;
 
 /** A day is kept for so long. */
 const keptMs = 400 * 86_400_000;
 
 /** The store of the aggregator's counts in a database. Rejects when the database cannot be reached. */
-export async function openKeyUsageStore(databaseUrl: string): Promise<KeyUsageStore> {
+export async function openKeyUsageStore(databaseUrl: string) {
   const database = await openStoreDatabase(databaseUrl);
   return {
-    async save(reading) {
+    /** Replaces an older reading of the same key and day, and forgets days long gone. */
+    async save(reading: KeyUsageReading): Promise<void> {
       const { source, day, keyDigest, spent, readMs } = reading;
       const firstKeptDay = new Date(Math.max(0, readMs - keptMs)).toISOString().slice(0, 10);
       await database.write(
@@ -54,7 +41,8 @@ export async function openKeyUsageStore(databaseUrl: string): Promise<KeyUsageSt
         ["DELETE FROM key_usage WHERE source = ? AND day < ?", source, firstKeptDay],
       );
     },
-    async load(source, day) {
+    /** All keys of a day together, `readMs` of the oldest reading; undefined when nothing was read on that day. */
+    async load(source: string, day: UtcDay) {
       const [[row] = []] = await database.read([
         "SELECT sum(spent) AS spent, min(read_ms) AS read_ms, count(*) AS keys FROM key_usage WHERE source = ? AND day = ?",
         source,
@@ -63,7 +51,7 @@ export async function openKeyUsageStore(databaseUrl: string): Promise<KeyUsageSt
       const keys = Number(row?.["keys"] ?? 0);
       return keys === 0 ? undefined : { spent: Number(row?.["spent"]), readMs: Number(row?.["read_ms"]), keys };
     },
-    close: () => database.close(),
+    close: (): Promise<void> => database.close(),
   };
 }
 

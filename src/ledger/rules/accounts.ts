@@ -34,8 +34,6 @@ export function keyAccountOf(label: string, day: UtcDay): AccountId {
 
 /** Names that every store takes as they are; no control characters, no lone surrogates, not the namespace of `adhoc`. */
 const plainName = /^(?!adhoc(?:\/|$))(?!sha256:)[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,200}$/u;
-/** Nearly all names match this simpler expression, which needs no Unicode tables. */
-const simpleName = /^(?!adhoc|sha256)[A-Za-z0-9_./-]{1,200}$/;
 
 /** `goal/<goal>`; the `adhoc` goal has one account a day. */
 export function goalAccountOf(goal: GoalId, day: UtcDay): AccountId {
@@ -59,7 +57,7 @@ export function accountsNamedBy(operation: Operation, today: UtcDay): AccountId[
 
 /** Unusual names are stored as their SHA-256. */
 function storedName(name: string): string {
-  if (simpleName.test(name) || plainName.test(name)) return name;
+  if (plainName.test(name)) return name;
   return `sha256:${createHash("sha256").update(name, "utf16le").digest("hex")}`;
 }
 

@@ -88,18 +88,15 @@ export interface BatchReply {
   readonly written: number;
 }
 
+type GrantRow = Pick<AccountRow, "id" | "hard"> & { readonly granted: number };
+
 export interface LedgerChanges {
   readonly lookups: readonly LookupRow[];
   /** Without those that are divided. */
   readonly accounts: readonly { readonly before: AccountRow; readonly after: AccountRow }[];
   readonly shares: readonly { readonly before: ShareRow; readonly after: ShareRow }[];
   /** What is granted of divided accounts, and under which cap. */
-  readonly grants: readonly {
-    readonly id: AccountId;
-    readonly wasGranted: number;
-    readonly granted: number;
-    readonly hard: number | null;
-  }[];
+  readonly grants: readonly { readonly before: GrantRow; readonly after: GrantRow }[];
   readonly inserted: readonly ReservationRow[];
   readonly updated: readonly { readonly before: ReservationRow; readonly after: ReservationRow }[];
   readonly entries: readonly EntryRow[];

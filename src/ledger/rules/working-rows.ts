@@ -176,8 +176,9 @@ export class WorkingRows {
     });
     const shares = [...this.#shares.values()].flatMap((divided) => divided.changed());
     const grants = [...this.#shares].flatMap(([id, { was, granted }]) => {
-      const { hard } = this.account(id);
-      return granted === was && hard === this.#view.account(id).hard ? [] : [{ id, wasGranted: was, granted, hard }];
+      const before = { id, granted: was, hard: this.#view.account(id).hard };
+      const after = { id, granted, hard: this.account(id).hard };
+      return after.granted === before.granted && after.hard === before.hard ? [] : [{ before, after }];
     });
     return { accounts, shares, grants, inserted, updated, entries: this.#entries, lookups: this.lookups };
   }

@@ -10,11 +10,28 @@ import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
 import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
 import { type NodeIdentity, nodeTimeoutMs } from "#ledger/rules/rows.ts";
-import { lookupsOf, type OpenHolds, openHoldsOf } from "#ledger/shared-sql.ts";
+import {
+  isOrphanedSql,
+  lookupsOf,
+  type OpenHolds,
+  openHoldsOf,
+  openHoldsSql,
+  type Row,
+  takeLookupsSql,
+} from "#ledger/shared-sql.ts";
 import { type DueReservation, type JoinedNode, StoreFailure } from "#ledger/store.ts";
 import { prune } from "./sqlite-retention.ts";
 import { SqliteRows } from "./sqlite-rows.ts";
-import { prepareStatements, type SqliteStatements } from "./sqlite-statements.ts";
+
+/** The named values of a statement; `db.query` keeps each statement prepared. */
+type Values = Readonly<Record<string, string | number>>;
+
+const dueSql = `SELECT r.id, CASE WHEN r.expires_ms <= $now THEN 'expired' ELSE 'owner_dead' END AS why
+  FROM reservation r LEFT JOIN node n ON n.id = r.node_id
+  WHERE r.closed_ms IS NULL AND (r.expires_ms <= $now OR (${isOrphanedSql("$now", "$node", "$epoch")}))
+  ORDER BY r.expires_ms LIMIT $limit`;
+const [heldSumsSql, unresolvedSql] = openHoldsSql("$now");
+const [deleteOverSql, claimLookupsSql] = takeLookupsSql("$now", "$limit");
 
 /** Tells whether a path still names the same file. */
 interface FileIdentity {
@@ -27,7 +44,6 @@ interface FileIdentity {
 export class SqliteEngine {
   readonly #path: string;
   readonly #db: Database;
-  readonly #statements: SqliteStatements;
   readonly #rows: SqliteRows;
   /** Whether the log of a database was there without the database: it was used, and then deleted. */
   readonly #logWithoutDatabase: boolean;
@@ -42,8 +58,7 @@ export class SqliteEngine {
     } catch (error) {
       throw sqliteFailureOf(error, path);
     }
-    this.#statements = prepareStatements(this.#db);
-    this.#rows = new SqliteRows(this.#statements);
+    this.#rows = new SqliteRows(this.#db);
     // Opening has written: the files of the log exist from now on, for as long as any connection is open.
     this.#files =
       path === inMemoryPath ? [] : ["", "-wal", "-shm"].flatMap((suffix) => identityOf(path + suffix) ?? []);
@@ -52,9 +67,13 @@ export class SqliteEngine {
   join(nodeId: string, nowMs: number): JoinedNode {
     return this.#transaction(() => {
       this.#nodeId = nodeId;
-      const unused = this.#files.length > 0 && this.#statements.used.get() === null;
-      const epoch = this.#statements.join.get(nodeId, nowMs)?.epoch;
-      if (epoch === undefined) throw new StoreFailure("fatal", "the node row could not be written");
+      const used = this.#db.query("SELECT 1 FROM node UNION ALL SELECT 1 FROM account LIMIT 1").get();
+      const unused = this.#files.length > 0 && used === null;
+      const joined = this.#db.query<{ epoch: number }, [string, number]>(
+        `INSERT INTO node (id, epoch, heartbeat_ms) VALUES (?, 1, ?)
+         ON CONFLICT (id) DO UPDATE SET epoch = epoch + 1, heartbeat_ms = excluded.heartbeat_ms RETURNING epoch`,
+      );
+      const { epoch = 1 } = joined.get(nodeId, nowMs) ?? {};
       this.#markEndedProcesses(nodeId, nowMs - nodeTimeoutMs);
       return { id: nodeId, epoch, ...(unused && { empty: { expected: this.#logWithoutDatabase } }) };
     });
@@ -62,9 +81,11 @@ export class SqliteEngine {
 
   /** A process that was killed here need not be waited for: its holds are taken over now. */
   #markEndedProcesses(self: string, deadSinceMs: number): void {
-    const { liveNodes, endNode } = this.#statements;
-    for (const { id } of liveNodes.all(deadSinceMs)) {
-      if (id !== self && isEndedProcess(id)) endNode.run(deadSinceMs, id);
+    const living = this.#db.query<{ id: string }, [number]>("SELECT id FROM node WHERE heartbeat_ms > ?");
+    for (const { id } of living.all(deadSinceMs)) {
+      if (id !== self && isEndedProcess(id)) {
+        this.#db.query("UPDATE node SET heartbeat_ms = ? WHERE id = ?").run(deadSinceMs, id);
+      }
     }
   }
 
@@ -81,10 +102,13 @@ export class SqliteEngine {
   heartbeat(node: NodeIdentity, nowMs: number): void {
     this.#withStoreFailures(() => {
       this.#refuseOtherFiles();
-      if (this.#statements.heartbeat.run(nowMs, node.id, node.epoch).changes > 0) return;
-      const known = this.#statements.nodeEpoch.get(node.id)?.epoch ?? 0;
-      if (known < node.epoch)
+      const renew = this.#db.query("UPDATE node SET heartbeat_ms = ? WHERE id = ? AND epoch = ?");
+      if (renew.run(nowMs, node.id, node.epoch).changes > 0) return;
+      const { epoch = 0 } =
+        this.#db.query<{ epoch: number }, [string]>("SELECT epoch FROM node WHERE id = ?").get(node.id) ?? {};
+      if (epoch < node.epoch) {
         throw new StoreFailure("lost", "the database has forgotten this node: it was emptied or replaced");
+      }
     });
   }
 
@@ -98,34 +122,34 @@ export class SqliteEngine {
   }
 
   findDue(node: NodeIdentity, limit: number, nowMs: number): DueReservation[] {
-    return this.#withStoreFailures(() =>
-      this.#statements.due.all({ now: nowMs, node: node.id, epoch: node.epoch, limit }),
-    );
+    const values = { now: nowMs, node: node.id, epoch: node.epoch, limit };
+    return this.#withStoreFailures(() => this.#db.query<DueReservation, Values>(dueSql).all(values));
   }
 
   takeLookups(limit: number, nowMs: number): BillingLookup[] {
-    const { isLookupDue, deleteOverLookups, claimLookups } = this.#statements;
     // Nearly always there are none; then the write lock is not taken.
-    if (this.#withStoreFailures(() => isLookupDue.get(nowMs)) === null) return [];
+    const isDue = "SELECT 1 FROM generation_lookup WHERE next_ms <= ? LIMIT 1";
+    if (this.#withStoreFailures(() => this.#db.query(isDue).get(nowMs)) === null) return [];
     return this.#transaction(() => {
-      deleteOverLookups.run({ now: nowMs });
-      return lookupsOf(claimLookups.all({ now: nowMs, limit }));
+      this.#db.query<unknown, Values>(deleteOverSql).run({ now: nowMs });
+      return lookupsOf(this.#db.query<Row, Values>(claimLookupsSql).all({ now: nowMs, limit }));
     });
   }
 
   dropLookups(ids: readonly ReservationId[]): void {
-    this.#withStoreFailures(() => this.#statements.dropLookups.run(JSON.stringify(ids)));
+    const sql = "DELETE FROM generation_lookup WHERE reservation_id IN (SELECT value FROM json_each(?))";
+    this.#withStoreFailures(() => this.#db.query(sql).run(JSON.stringify(ids)));
   }
 
   openHolds(nowMs: number): OpenHolds {
-    const { heldSums, unresolvedRows } = this.#statements;
-    return this.#withStoreFailures(() => openHoldsOf(heldSums.all({ now: nowMs }), unresolvedRows.all({ now: nowMs })));
+    const rows = (sql: string) => this.#db.query<Row, Values>(sql).all({ now: nowMs });
+    return this.#withStoreFailures(() => openHoldsOf(rows(heldSumsSql), rows(unresolvedSql)));
   }
 
   prune(retentionMs: number, limit: number, nowMs: number): number {
     return this.#transaction(() => {
       this.#rows.forget();
-      return prune(this.#statements, { retentionMs, limit, nowMs, nodeId: this.#nodeId });
+      return prune(this.#db, this.#nodeId, nowMs, retentionMs, limit);
     });
   }
 
@@ -140,11 +164,10 @@ export class SqliteEngine {
 
   #transaction<T>(work: () => T): T {
     return this.#withStoreFailures(() => {
-      const { begin, commit } = this.#statements;
-      begin.run();
+      this.#db.query("BEGIN IMMEDIATE").run();
       try {
         const result = work();
-        commit.run();
+        this.#db.query("COMMIT").run();
         return result;
       } catch (error) {
         this.#rows.forget();

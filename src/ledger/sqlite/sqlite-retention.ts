@@ -1,7 +1,8 @@
+import type { Database } from "bun:sqlite";
 import type { ReservationId } from "#ledger/ledger.ts";
-import { type AccountId, accountsOf, type EntryRow, expiryGraceMs } from "#ledger/rules/rows.ts";
+import { type AccountId, accountsOf, type EntryRow, expiryGraceMs, type ReservationRow } from "#ledger/rules/rows.ts";
+import { deleteOldDaysSql } from "#ledger/shared-sql.ts";
 import { utcDayOf } from "#platform/time.ts";
-import type { OldReservation, SqliteStatements } from "./sqlite-statements.ts";
 
 /** An entry in the row of its batch. `previous`: the batch with the entry before it of the same reservation. */
 export type StoredEntry = readonly [
@@ -14,34 +15,45 @@ export type StoredEntry = readonly [
   previous: number | null,
 ];
 
+/** A reservation with its place in the table, and the batch of its newest entry. */
+export interface StoredReservation extends ReservationRow {
+  readonly seq: number;
+  readonly lastEntry: number;
+}
+
+type OldReservation = Pick<
+  StoredReservation,
+  "seq" | "id" | "goalAccount" | "dayAccount" | "keyAccount" | "createdMs" | "closedMs" | "lastEntry"
+>;
+
 /** Rows that one query reads. */
 const readRows = 500;
 
-export interface Retention {
-  readonly retentionMs: number;
-  /** Reservations that are removed at most. */
-  readonly limit: number;
-  readonly nowMs: number;
-  /** The node that asks: its own row stays. */
-  readonly nodeId: string;
-}
-
-/** `LedgerStore.prune`, inside of a transaction. Answers how many reservations were removed. */
-export function prune(statements: SqliteStatements, { retentionMs, limit, nowMs, nodeId }: Retention): number {
+/** `LedgerStore.prune`, inside of a transaction. `self`: the node that asks, whose own row stays. Answers how many reservations were removed. */
+export function prune(db: Database, self: string, nowMs: number, retentionMs: number, limit: number): number {
   const before = nowMs - Math.max(retentionMs, expiryGraceMs);
-  const old = prunable(statements, before, limit, nowMs);
-  removeEntries(statements, old);
-  const { changes } = statements.pruneReservations.run(JSON.stringify(old.map(({ seq }) => seq)));
-  statements.pruneAccounts.run({ day: utcDayOf(before) });
-  statements.pruneNodes.run({ before, self: nodeId });
-  return changes;
+  const old = prunable(db, before, limit, nowMs);
+  removeEntries(db, old);
+  const places = JSON.stringify(old.map(({ seq }) => seq));
+  db.query("DELETE FROM reservation WHERE seq IN (SELECT value FROM json_each(?))").run(places);
+  db.query(deleteOldDaysSql("?")).run(utcDayOf(before));
+  db.query(
+    `DELETE FROM node WHERE heartbeat_ms < ? AND id <> ?
+       AND NOT EXISTS (SELECT 1 FROM reservation r WHERE r.node_id = node.id AND r.closed_ms IS NULL)`,
+  ).run(before, self);
+  return old.length;
 }
 
 /** Reservations are stored in the order they were made: old ones come first, and the search ends at the first recent one. */
-function prunable(statements: SqliteStatements, before: number, limit: number, nowMs: number): OldReservation[] {
+function prunable(db: Database, before: number, limit: number, nowMs: number): OldReservation[] {
   const found: OldReservation[] = [];
+  const oldest = db.query<OldReservation, [number, number]>(
+    `SELECT seq, id, goal_account AS goalAccount, day_account AS dayAccount, key_account AS keyAccount,
+       created_ms AS createdMs, closed_ms AS closedMs, last_entry AS lastEntry
+     FROM reservation WHERE seq > ? ORDER BY seq LIMIT ?`,
+  );
   for (let after = 0; ; ) {
-    const rows = statements.oldest.all(after, readRows);
+    const rows = oldest.all(after, readRows);
     for (const row of rows) {
       const { seq, createdMs, closedMs } = row;
       after = seq;
@@ -55,8 +67,8 @@ function prunable(statements: SqliteStatements, before: number, limit: number, n
 }
 
 /** Takes the entries of these reservations out of their batches, and carries their sums into the accounts. */
-function removeEntries(statements: SqliteStatements, old: readonly OldReservation[]): void {
-  const { entriesOf, keepEntries, pruneBatch, carry } = statements;
+function removeEntries(db: Database, old: readonly OldReservation[]): void {
+  const entriesOf = db.query<{ entries: string }, [number]>("SELECT entries FROM ledger_batch WHERE seq = ?");
   const byId = new Map(old.map((reservation) => [reservation.id, reservation]));
   const sums = new Map<AccountId, { spent: bigint; overrun: bigint }>();
   const add = (account: AccountId, spent: number, overrun: number) => {
@@ -76,8 +88,10 @@ function removeEntries(statements: SqliteStatements, old: readonly OldReservatio
       if (previous !== null) batches.add(previous);
       return false;
     });
-    if (kept.length === 0) pruneBatch.run(batch);
-    else keepEntries.run(JSON.stringify(kept), batch);
+    if (kept.length === 0) db.query("DELETE FROM ledger_batch WHERE seq = ?").run(batch);
+    else db.query("UPDATE ledger_batch SET entries = ? WHERE seq = ?").run(JSON.stringify(kept), batch);
   }
-  for (const [account, { spent, overrun }] of sums) carry.run(spent, overrun, account);
+  const carry =
+    "UPDATE account SET carried_spent = carried_spent + ?, carried_overrun = carried_overrun + ? WHERE id = ?";
+  for (const [account, { spent, overrun }] of sums) db.query(carry).run(spent, overrun, account);
 }

@@ -1,11 +1,11 @@
+import type { Database } from "bun:sqlite";
 import type { ReservationId } from "#ledger/ledger.ts";
 import { emptyAccount } from "#ledger/rules/accounts.ts";
 import type { LedgerChanges, LedgerView } from "#ledger/rules/operations.ts";
 import { type AccountId, type AccountRow, isOpen, type ReservationRow } from "#ledger/rules/rows.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
-import type { StoredEntry } from "./sqlite-retention.ts";
-import type { SqliteStatements } from "./sqlite-statements.ts";
+import type { StoredEntry, StoredReservation } from "./sqlite-retention.ts";
 
 /** Rows that are kept between two transactions. */
 const maxKeptRows = 10_000;
@@ -16,7 +16,7 @@ const maxKeptRows = 10_000;
  */
 export class SqliteRows implements LedgerView {
   readonly slot = 0;
-  readonly #statements: SqliteStatements;
+  readonly #statements: ReturnType<typeof prepareStatements>;
   /** Changes when another connection has committed. */
   #dataVersion: number | undefined;
   #newestDay: UtcDay | undefined;
@@ -30,8 +30,8 @@ export class SqliteRows implements LedgerView {
     { readonly row: ReservationRow; readonly seq: number; readonly lastEntry: number }
   >();
 
-  constructor(statements: SqliteStatements) {
-    this.#statements = statements;
+  constructor(db: Database) {
+    this.#statements = prepareStatements(db);
   }
 
   /** To be called at the beginning of each transaction that reads or writes these rows. */
@@ -125,4 +125,50 @@ export class SqliteRows implements LedgerView {
     if (isOpen(row.state)) this.#reservations.set(row.id, { row, seq, lastEntry });
     else this.#reservations.delete(row.id);
   }
+}
+
+type Value = string | number | null;
+
+/** Prepared once: they run with each request. */
+function prepareStatements(db: Database) {
+  return {
+    dataVersion: db.query<{ data_version: number }, []>("PRAGMA data_version"),
+    newestId: db.query<{ id: string | null }, []>("SELECT max(id) AS id FROM reservation"),
+    lastBatch: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM ledger_batch"),
+    account: db.query<AccountRow, [string]>(
+      "SELECT id, held, spent, overrun, unproven, hard, own_hard AS ownHard FROM account WHERE id = ?",
+    ),
+    insertAccount: db.query<unknown, Value[]>(
+      "INSERT INTO account (held, spent, overrun, unproven, hard, id) VALUES (?, ?, ?, ?, ?, ?)",
+    ),
+    updateAccount: db.query<unknown, Value[]>(
+      "UPDATE account SET held = ?, spent = ?, overrun = ?, unproven = ?, hard = ? WHERE id = ?",
+    ),
+    reservation: db.query<StoredReservation, [string]>(
+      `SELECT seq, last_entry AS lastEntry, id, goal_account AS goalAccount, day_account AS dayAccount,
+         key_account AS keyAccount, 0 AS slot, hold, actual, source, state, model, node_id AS nodeId, node_epoch AS nodeEpoch,
+         created_ms AS createdMs, expires_ms AS expiresMs, closed_ms AS closedMs
+       FROM reservation WHERE id = ?`,
+    ),
+    insertReservation: db.query<unknown, Value[]>(
+      `INSERT INTO reservation (id, goal_account, day_account, key_account, hold, actual, source, state, model, node_id,
+         node_epoch, created_ms, expires_ms, closed_ms, last_entry)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    updateReservation: db.query<unknown, Value[]>(
+      `UPDATE reservation SET state = ?, actual = ?, source = ?, closed_ms = ?, last_entry = ?
+       WHERE seq = ? AND state = ?`,
+    ),
+    insertBatch: db.query<unknown, [number, string, number, string]>(
+      "INSERT INTO ledger_batch (seq, node_id, at_ms, entries) VALUES (?, ?, ?, ?)",
+    ),
+    day: db.query<{ day: string }, []>("SELECT day FROM ledger_day WHERE only = 1"),
+    setDay: db.query<unknown, [string]>(
+      "INSERT INTO ledger_day (only, day) VALUES (1, ?) ON CONFLICT (only) DO UPDATE SET day = excluded.day",
+    ),
+    addLookup: db.query<unknown, Value[]>(
+      `INSERT INTO generation_lookup (reservation_id, generation_id, hold, next_ms) VALUES (?, ?, ?, ?)
+       ON CONFLICT (reservation_id) DO NOTHING`,
+    ),
+  };
 }

@@ -24,13 +24,10 @@ export async function openSqliteStore(path: string, clock: Clock): Promise<Ledge
         ? new StoreFailure("fatal", `the ledger's thread ended: ${message}`)
         : new StoreFailure(kind as StoreFailure["kind"], message),
   });
-  try {
-    await thread.call(["open", path]);
-  } catch (error) {
+  await thread.call(["open", path]).catch((error: unknown) => {
     thread.terminate("the store cannot be opened");
-    const message = error instanceof Error ? error.message : String(error);
-    throw new Error(`cannot open the budget store ${path}: ${message}`, { cause: error });
-  }
+    throw error;
+  });
   /** A method of the engine, with the time of the call as its last argument. */
   const method =
     <M extends Method>(name: M) =>

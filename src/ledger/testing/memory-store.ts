@@ -109,7 +109,9 @@ export class MemoryStore implements LedgerStore {
     for (const { after } of updated) this.reservations.set(after.id, after);
     for (const { after } of accounts) this.#accounts.set(after.id, after);
     for (const { after } of shares) this.#sharesOf(after.account).set(after.slot, after);
-    for (const { id, granted, hard } of grants) {
+    for (const {
+      after: { id, granted, hard },
+    } of grants) {
       this.#grants.set(id, granted);
       this.#accounts.set(id, { ...(this.#accounts.get(id) ?? emptyAccount(id)), hard });
     }

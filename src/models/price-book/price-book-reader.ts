@@ -40,6 +40,8 @@ export type PriceBookEvent =
 const everyMs = 86_400_000;
 const jitterShare = 0.1;
 const retryMs = 900_000;
+/** How long a start waits for the list, which usually comes within half a second. */
+const startWaitMs = 2_000;
 
 /**
  * Keeps the price book current: first from the store, then from the aggregator's list, which is read at the start and daily. A
@@ -66,12 +68,12 @@ export class PriceBookReader {
     this.#store = new LazyStore(options.openStore);
   }
 
-  /** Starts, and waits for the first reading, at most `waitMs`; a later result is applied when it comes. */
-  async start(waitMs: number): Promise<void> {
+  /** Starts, and waits a little for the first reading; a later result is applied when it comes. */
+  async start(): Promise<void> {
     if (!this.#options.enabled()) return;
     let cancel: () => void = () => undefined;
     const waited = new Promise<void>((resolve) => {
-      cancel = this.#options.timers.after(waitMs, resolve);
+      cancel = this.#options.timers.after(startWaitMs, resolve);
     });
     await Promise.race([this.refresh(), waited]);
     cancel();

@@ -148,7 +148,7 @@ const ok = (prompt: string): Reply => ({ kind: "ok", list: list(prompt) });
 describe("the reader of the price book", () => {
   test("reads the list once a day", async () => {
     const { reader, time, state } = setUp({ replies: [ok("0.00000014"), ok("0.00000014"), ok("0.00000014")] });
-    await reader.start(2_000);
+    await reader.start();
     await time.advanceAsync(0.94 * 86_400_000);
     expect(state.asked).toBe(1);
     await time.advanceAsync(0.02 * 86_400_000);
@@ -158,7 +158,7 @@ describe("the reader of the price book", () => {
   });
   test("reads the list again when prices seem to have changed, at most every quarter of an hour", async () => {
     const { reader, time, state } = setUp({ replies: [ok("0.00000014"), ok("0.00000014"), ok("0.00000014")] });
-    await reader.start(2_000);
+    await reader.start();
     for (let i = 0; i < 5; i++) reader.suspect();
     await time.advanceAsync(899_999);
     expect(state.asked).toBe(1);

@@ -64,14 +64,14 @@ export function assess(
   // The one character whose lower case is longer.
   const subject = conversation.subject.replaceAll("İ", "i").toLowerCase();
   const features = featuresOf(conversation.subject, conversation.attached);
-  const named = housekeeping === undefined ? highRiskTopicIn(subject, routing.guarded_words) : undefined;
+  const named = housekeeping === undefined ? highRiskTopicIn(subject, routing.high_risk_words) : undefined;
   // What a system prompt has translated, extracted or answered is data.
   const topic = named !== undefined && system !== undefined && treatsTexts(system) ? undefined : named;
   const kind =
     said.taskFields.kind ?? (housekeeping === undefined ? kindOf(subject, features, topic) : taskKindOf[housekeeping]);
   const sensitive = redactions > 0 || (said.sensitive ?? true);
 
-  const run = runSignalsOf(conversation.run, routing.run_prose_calls);
+  const run = runSignalsOf(conversation.run);
   // A title is no part of the task that it names: it neither inherits the task's trouble nor adds to it.
   const key = housekeeping === undefined ? taskKeyOf(said) : undefined;
   const { runtime, after } = runtimeOf({

@@ -20,7 +20,7 @@ export interface Sent {
 export const policy = aPolicy();
 
 export function newMemory(): TaskMemory {
-  return inMemoryTaskMemory(() => policy.tasks);
+  return inMemoryTaskMemory();
 }
 
 export function assessed(sent: Sent, memory: TaskMemory = newMemory()): Assessment {

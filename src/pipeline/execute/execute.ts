@@ -226,8 +226,7 @@ class ExecutionRun {
     // A probe is to find out whether the model answers at all.
     if (permit.probe) return undefined;
     const { firstEventTimes, retryBudget } = this.#ports;
-    const rules = this.#plan.context.configuration.policy.upstream.slow_first_event;
-    const afterMs = Math.ceil(firstEventTimes.limitMs(model, this.#plan.size.inputTokensEstimate, rules));
+    const afterMs = Math.ceil(firstEventTimes.limitMs(model, this.#plan.size.inputTokensEstimate));
     const abandon = (): boolean => {
       if (this.#sent >= this.#plan.maxAttempts) return false;
       const next = this.#plan.candidate(this.#candidate + 1);
@@ -266,7 +265,7 @@ class ExecutionRun {
       staleRepeated: this.#staleRepeated,
       remainingMs: this.#plan.deadlineMs - nowMs,
       jitter: random(),
-      rules: configuration.policy.upstream,
+      backoffBaseMs: configuration.policy.upstream.backoff_base_ms,
     });
     if (step.kind === "give_up") return "give_up";
     if (step.kind === "repeat_fresh") {
@@ -337,6 +336,11 @@ class ExecutionRun {
   }
 }
 
+/** Models marked `reasoning` may think so many times longer before their first event. */
+const reasoningFactor = 3;
+/** Comments alone keep a stream open so many times longer than `idle`: a host that still works on an answer sends them. */
+const commentsFactor = 4;
+
 /** The timers of one attempt, in milliseconds: the model's own where it has them, and none beyond the request's end. */
 function timeoutsOf(
   { timeoutsMs: own, reasoning }: Model,
@@ -344,14 +348,14 @@ function timeoutsOf(
   remainingMs: number,
 ): UpstreamCall["timeoutsMs"] {
   const rules = policy.upstream.timeouts_ms;
-  const firstEvent = own.first_event ?? (reasoning ? rules.first_event_reasoning : rules.first_event);
+  const firstEvent = own.first_event ?? rules.first_event * (reasoning ? reasoningFactor : 1);
   const left = Math.max(1, Math.floor(remainingMs));
   return {
     connect: Math.min(own.connect ?? rules.connect, left),
     headers: Math.min(own.headers ?? rules.headers, left),
     first_event: Math.min(firstEvent, left),
     idle: own.idle ?? rules.idle,
-    idle_data: Math.max(own.idle ?? 0, rules.idle_data),
+    idle_data: Math.max(own.idle ?? 0, rules.idle * commentsFactor),
     total: Math.min(own.total ?? rules.total, left),
   };
 }

@@ -1,9 +1,8 @@
 import { expect, test } from "bun:test";
-import { aModel, aPolicy } from "#pipeline/decide/fixtures.ts";
+import { aModel } from "#pipeline/decide/fixtures.ts";
 import { manualTime } from "#platform/testing/manual-time.ts";
 import { FirstEventTimes } from "./first-event-times.ts";
 
-const rules = aPolicy().upstream.slow_first_event;
 const model = aModel({ key: "m", role: "worker" });
 const reasoning = { ...model, reasoning: true };
 const never = Number.POSITIVE_INFINITY;
@@ -21,16 +20,15 @@ const rows: [what: string, limitMs: number, usualMs: number | undefined, asked: 
 test.each(rows)("a stream leaves %s after %d ms", (_, limitMs, usualMs, asked, tokens) => {
   const times = new FirstEventTimes(manualTime().clock);
   if (usualMs !== undefined) for (let count = 0; count < 20; count++) times.add("m", usualMs);
-  expect(times.limitMs(asked, tokens, rules)).toBe(limitMs);
-  expect(times.limitMs(asked, tokens, { ...rules, p95_multiple: 0 })).toBe(never);
+  expect(times.limitMs(asked, tokens)).toBe(limitMs);
 });
 
 test("a model that has become slower is waited for after a few waits that were in vain", () => {
   const { clock, advance } = manualTime();
   const times = new FirstEventTimes(clock);
   for (let count = 0; count < 500; count++) times.add("m", 500);
-  expect(times.limitMs(model, 0, rules)).toBe(8_000);
+  expect(times.limitMs(model, 0)).toBe(8_000);
   for (let count = 0; count < 6; count++) times.add("m", 8_000);
   advance(10_000);
-  expect(times.limitMs(model, 0, rules)).toBe(32_000);
+  expect(times.limitMs(model, 0)).toBe(32_000);
 });

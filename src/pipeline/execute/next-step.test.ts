@@ -16,7 +16,7 @@ const firstFailure: FailureState = {
   staleRepeated: false,
   remainingMs: 60_000,
   jitter: 0.5,
-  rules: { max_attempts_per_model: 2, backoff_base_ms: 100, backoff_max_ms: 2_000, retry_after_max_ms: 5_000 },
+  backoffBaseMs: 100,
 };
 
 const giveUp: NextStep = { kind: "give_up" };
@@ -50,9 +50,10 @@ describe("the step after a failure that may be retried", () => {
     ["the attempts of the model are used up", {}, { sent: 2, sentToModel: 2 }, failOver],
     ["the backoff doubles with each call", {}, { sent: 2 }, retryAfter(100)],
     ["the backoff has a maximum", {}, { sent: 12, maxAttempts: 20 }, retryAfter(1_000)],
+    ["the policy's backoff is longer than that", {}, { backoffBaseMs: 6_000 }, retryAfter(3_000)],
     ["the backoff would pass the deadline", {}, { remainingMs: 50 }, failOver],
     ["the upstream asks for a short pause", { retryAfterMs: 5_000 }, {}, retryAfter(5_000)],
-    ["the upstream asks for a longer pause than the policy grants", { retryAfterMs: 5_001 }, {}, failOver],
+    ["the upstream asks for a longer pause than a caller should wait", { retryAfterMs: 5_001 }, {}, failOver],
     ["the pause would pass the deadline", { retryAfterMs: 1_000 }, { remainingMs: 1_000 }, failOver],
     ["the connection was stale", { staleSocket: true }, {}, { kind: "repeat_fresh" }],
     ["a second connection was stale", { staleSocket: true }, { sent: 2, staleRepeated: true }, retryAfter(100)],

@@ -1,4 +1,3 @@
-import type { Policy } from "#config/policy.ts";
 import { type Consequence, consequences } from "#pipeline/settle/consequences.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
@@ -15,11 +14,16 @@ export interface FailureState {
   readonly remainingMs: number;
   /** A random number from 0 up to 1, for the backoff. */
   readonly jitter: number;
-  readonly rules: Pick<
-    Policy["upstream"],
-    "max_attempts_per_model" | "backoff_base_ms" | "backoff_max_ms" | "retry_after_max_ms"
-  >;
+  /** Longest wait before the first retry, in milliseconds (`upstream.backoff_base_ms`); it doubles with each call. */
+  readonly backoffBaseMs: number;
 }
+
+/** Calls to one model. What a second call does not mend, a third one hardly does, and the next model may answer sooner. */
+const maxAttemptsPerModel = 2;
+/** No caller waits longer than this between two calls, unless `upstream.backoff_base_ms` itself says so. */
+const maxBackoffMs = 2_000;
+/** Whoever asks for a longer pause with Retry-After is left for the next model at once: a caller would notice the wait. */
+const maxRetryAfterMs = 5_000;
 
 export type NextStep =
   | { readonly kind: "give_up" }
@@ -38,21 +42,21 @@ export function nextStep(failure: UpstreamFailure, state: FailureState): NextSte
   if (failure.staleSocket === true && !state.staleRepeated) return { kind: "repeat_fresh" };
   // The aggregator rejects such a call before it does any work: another call adds no load.
   const budgeted = failure.kind !== "constraint_filtered" && failure.kind !== "context_length_exceeded";
-  if (next === "retry" && state.sentToModel < state.rules.max_attempts_per_model) {
+  if (next === "retry" && state.sentToModel < maxAttemptsPerModel) {
     const waitMs = retryDelayMs(failure, state);
     if (waitMs !== undefined) return { kind: "retry", waitMs, budgeted };
   }
   return { kind: "fail_over", budgeted };
 }
 
-/** Milliseconds before the same model may be asked again; undefined when that is longer than the policy or the deadline allows. */
+/** Milliseconds before the same model may be asked again; undefined when that is too long, or longer than the deadline allows. */
 function retryDelayMs(failure: UpstreamFailure, state: FailureState): number | undefined {
-  const { rules } = state;
+  const { sent, backoffBaseMs } = state;
   const { retryAfterMs } = failure;
   if (failure.kind === "rate_limited" && retryAfterMs === undefined) return undefined;
-  if (retryAfterMs !== undefined && retryAfterMs > rules.retry_after_max_ms) return undefined;
+  if (retryAfterMs !== undefined && retryAfterMs > maxRetryAfterMs) return undefined;
   // Full jitter, anywhere between nothing and the longest wait, so that callers that failed together do not come back together.
-  const longestMs = Math.min(rules.backoff_max_ms, rules.backoff_base_ms * 2 ** (state.sent - 1));
+  const longestMs = Math.min(Math.max(maxBackoffMs, backoffBaseMs), backoffBaseMs * 2 ** (sent - 1));
   const waitMs = retryAfterMs ?? Math.floor(state.jitter * longestMs);
   return waitMs < state.remainingMs ? waitMs : undefined;
 }

@@ -1,7 +1,7 @@
-import type { Policy } from "#config/policy.ts";
 import type { Clock } from "#platform/time.ts";
 
-type RetryBudgetRules = Pick<Policy["upstream"], "retry_budget_share" | "retry_budget_per_second">;
+/** Retries that each request allows: an upstream that fails every call is sent a tenth more, which it can carry. */
+const sharePerRequest = 0.1;
 
 /** Requests allow their share of a retry for about this long. */
 const recentMs = 10_000;
@@ -12,28 +12,27 @@ const burstSeconds = 3;
 /**
  * How many more calls than requests the upstream is sent, by all requests together. Never waits.
  *
- * Two purses. One holds `retry_budget_per_second` and fills up within three seconds, so that a gateway with little traffic can
+ * Two purses. One holds `upstream.retry_budget_per_second` and fills up within three seconds, so that a gateway with little traffic can
  * retry at all. The other holds a share of each recent request, and shrinks by a factor of e in ten seconds. With everything
  * failing, calls stay within (1 + share) × requests + 3 a second (+ 9), so that a struggling upstream is not pushed over.
  */
 export class RetryBudget {
   readonly #clock: Pick<Clock, "monotonic">;
-  readonly #rules: () => RetryBudgetRules;
+  readonly #perSecond: () => number;
   #steady = Number.POSITIVE_INFINITY;
   #shared = 0;
   #atMs: number;
 
-  constructor(clock: Pick<Clock, "monotonic">, rules: () => RetryBudgetRules) {
+  constructor(clock: Pick<Clock, "monotonic">, perSecond: () => number) {
     this.#clock = clock;
-    this.#rules = rules;
+    this.#perSecond = perSecond;
     this.#atMs = clock.monotonic();
   }
 
   /** Counts a request that came. */
   countRequest(): void {
-    const { retry_budget_share } = this.#rules();
     this.#refill();
-    this.#shared += retry_budget_share;
+    this.#shared += sharePerRequest;
   }
 
   /** Takes a token for one more call after a failed one (a repeat or the next model alike); false when there is none left. */
@@ -48,7 +47,7 @@ export class RetryBudget {
   #refill(): void {
     const nowMs = this.#clock.monotonic();
     const passedMs = nowMs - this.#atMs;
-    const { retry_budget_per_second: perSecond } = this.#rules();
+    const perSecond = this.#perSecond();
     // A rate below one a second still has to add up to a whole retry.
     const most = perSecond > 0 ? Math.max(1, perSecond * burstSeconds) : 0;
     this.#steady = Math.min(this.#steady + (passedMs / 1_000) * perSecond, most);

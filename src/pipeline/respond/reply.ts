@@ -1,4 +1,4 @@
-import type { ErrorCode } from "#domain/error-codes.ts";
+import type { CallerError } from "#domain/errors.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { RoutingDecision, TaskKind } from "#domain/routing.ts";
 import type { Source } from "#platform/receiver.ts";
@@ -8,18 +8,18 @@ import type { UpstreamFailure } from "#upstream/upstream.ts";
 /** The outcome of a chat request. `http/` turns it into a response; nothing else decides a status. */
 export type Reply =
   /** `body` is JSON text. */
-  | { readonly kind: "answer"; readonly body: string; readonly head: Head }
+  | { readonly kind: "answer"; readonly body: string; readonly headers: DecisionHeaders }
   | {
       readonly kind: "stream";
       readonly stream: CallerStream;
-      readonly head: Head;
+      readonly headers: DecisionHeaders;
       /** Its model is still being called: the bytes of the request are needed. */
       readonly isCalling?: true;
     }
   | Refusal;
 
 /** What the answer's headers say about its decision. */
-export interface Head {
+export interface DecisionHeaders {
   readonly decisionId: string;
   readonly decision: RoutingDecision;
   /** The kind of work that the request was taken for. */
@@ -33,20 +33,10 @@ export interface Head {
   readonly explained?: (() => RequestRecord | undefined) | undefined;
 }
 
-export interface Refusal {
+export interface Refusal extends CallerError {
   readonly kind: "refusal";
-  readonly status: 403 | 413 | 422 | 499 | 500 | 502 | 503 | 504;
-  readonly detail: string;
-  /** What SDKs get as `error.code`: the decision's cause, or the kind of failure. */
-  readonly code: ErrorCode;
-  /** The request field at fault, where it is one. */
-  readonly param?: string;
-  /** Seconds after which asking again makes sense; absent: waiting cannot mend it, or nobody knows. */
-  readonly retryAfterS?: number | undefined;
-  /** False: the caller's SDK must not repeat the request by itself. */
-  readonly shouldRetry: boolean;
   /** Absent when the pipeline did not get as far as a decision. */
-  readonly head?: Head;
+  readonly headers?: DecisionHeaders | undefined;
 }
 
 /** The comment that shows a waiting caller that the stream is alive. */

@@ -40,7 +40,10 @@ export function taskKeyOf(ids: { readonly sessionId?: string; readonly taskId?: 
   return ids.taskId === undefined ? undefined : `${ids.sessionId ?? ""}\n${ids.taskId}`;
 }
 
-export function inMemoryTaskMemory(limits: () => MemoryLimits): TaskMemory {
+/** A task takes about 300 bytes. One that nobody has gone on with for a day is over. */
+export const taskLimits: MemoryLimits = { remembered: 10_000, remembered_ms: 86_400_000 };
+
+export function inMemoryTaskMemory(limits = taskLimits): TaskMemory {
   const tasks = limitedMemory<RememberedTask>(limits);
   return {
     ...tasks,

@@ -1,3 +1,4 @@
+import { LruMap } from "#platform/lru-map.ts";
 import { wordList } from "#privacy/rules/tables.ts";
 import { tokenRules } from "#privacy/rules/token-rules.ts";
 
@@ -40,7 +41,7 @@ const vendorWords = new Set([
   ...tokenRules.map(({ id }) => id.slice(0, id.indexOf("_"))).filter((word) => word.length > 3),
 ]);
 
-const keyNameCache = new Map<string, KeyName>();
+const keyNameCache = new LruMap<string, KeyName>(4_096);
 const none: KeyName = { kind: "none", rule: "" };
 
 /** Reads an identifier such as `spring.datasource.password`, `backendApiKey`, `X-Api-Key` or `max_tokens`. */
@@ -48,7 +49,6 @@ export function readKeyName(name: string): KeyName {
   let answer = keyNameCache.get(name);
   if (answer === undefined) {
     answer = parseKeyName(name);
-    if (keyNameCache.size > 4_096) keyNameCache.clear();
     keyNameCache.set(name, answer);
   }
   return answer;

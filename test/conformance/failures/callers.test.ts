@@ -63,7 +63,7 @@ describe("callers", () => {
   });
 
   test("who do not read pause the upstream, and are cut off in the end", async () => {
-    await using gateway = await start({ policy: { stream: { write_stall_ms: 300, max_buffered_bytes: 65_536 } } });
+    await using gateway = await start({ policy: { stream: { write_stall_ms: 300 } } });
     const filler = word("x".repeat(4_000));
     gateway.upstream.next(async (exchange) => {
       await exchange.head(200, { "content-type": "text/event-stream" }, "chunked");

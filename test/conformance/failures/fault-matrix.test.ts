@@ -3,6 +3,7 @@ import type { JsonObject } from "#domain/chat.ts";
 import { fails, replies } from "#simulator/behaviours.ts";
 import type { Behaviour, Outcome } from "#simulator/simulated-exchange.ts";
 import { chunk, disconnects, type StreamScript, silent, streams, writesRaw } from "#simulator/testing/scripted.ts";
+import { answerLimits } from "#upstream/upstream.ts";
 import { eventually, start } from "../../harness/gateway.ts";
 import { contentOf, finishReasonsOf, readStream } from "../../harness/sse.ts";
 import { afterFirst, begun, bill, endlessComments, idle, json, sse, stop, strict, usage, word } from "./faults.ts";
@@ -28,8 +29,8 @@ interface Row {
 
 /** Deadlines are short only where the test is about them: on a busy machine a deadline must not turn one fault into another. */
 function policyFor(row: Row): object {
-  const beforeTheFirst = { connect: 75, headers: 75, first_event: 150, idle: 150, idle_data: 200 };
-  const afterwards = { idle: 150, idle_data: 200 };
+  const beforeTheFirst = { connect: 75, headers: 75, first_event: 150, idle: 150 };
+  const afterwards = { idle: 150 };
   const waits = /^(silence|comments)/.test(row.fault);
   const timeouts_ms = waits ? (row.caller === 504 ? beforeTheFirst : afterwards) : {};
   return { ...strict, upstream: { max_attempts: 1, timeouts_ms } };
@@ -64,7 +65,7 @@ const events =
   (list: readonly (JsonObject | string)[], end: StreamScript["end"] = "done") =>
   () =>
     streams({ events: list, end, bills: bill });
-const large = "x".repeat(2_000_000);
+const large = "x".repeat(1.1 * answerLimits.maxEventBytes);
 const errorBody = { error: { code: 503, message: "x" } };
 const stopsWithNothing = whole({
   choices: [{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "stop" }],
@@ -85,7 +86,11 @@ const wholeAnswers: [fault: string, upstream: Row["upstream"], ends: string][] =
   ["200 without choices", answers("{}"), "502 answered held unchanged"],
   ["200 with an error body", () => replies(200, errorBody), "500 answered held failed"],
   ["200 with an error body and usage", answers({ ...errorBody, ...usage }), "500 answered billed failed"],
-  ["an answer that is too large", answers(whole({ padding: "x".repeat(100_000) })), "502 answered held unchanged"],
+  [
+    "an answer that is too large",
+    answers(whole({ padding: "x".repeat(answerLimits.maxAnswerBytes) })),
+    "502 answered held unchanged",
+  ],
   ["an empty answer that claims to have stopped", answers(stopsWithNothing), "200 answered billed unchanged"],
   ["429 without Retry-After", () => fails(429), "500 answered free limited"],
 ];

@@ -5,11 +5,8 @@ import { eventually, type TestGateway } from "../../harness/gateway.ts";
 
 /** What the tests of this folder share about failing upstreams. */
 
-/** One failure excludes the model; bounds are small. An unusable answer does not: other conversations have to meet one too. */
-export const strict = {
-  health: { failures_in_a_row: 1 },
-  stream: { max_event_bytes: 4_096, max_answer_bytes: 65_536 },
-};
+/** One failure excludes the model. An unusable answer does not: other conversations have to meet one too. */
+export const strict = { health: { failures_in_a_row: 1 } };
 
 /** Health rules under which no failures exclude a model. */
 export const noExclusion = { failures_in_a_row: 1_000_000 };

@@ -25,7 +25,7 @@ describe("retry storms", () => {
       // Health never excludes a model here, and no retries are allowed per second, so that only the share of requests limits retries.
       policy: {
         upstream: { retry_budget_per_second: 0 },
-        health: { ...noExclusion, trips_to_quarantine: 1_000 },
+        health: noExclusion,
       },
       script: () => (turn++ % 10 < share * 10 ? fails(503) : undefined),
     });

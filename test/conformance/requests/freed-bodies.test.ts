@@ -51,7 +51,7 @@ test("a large body is sent whole to the next model after a failure", async () =>
 });
 
 test("a large body is kept while its model is silent, though the answer has begun", async () => {
-  const timeouts = { first_event: 300, first_event_reasoning: 300, idle: 300, idle_data: 300 };
+  const timeouts = { first_event: 100, idle: 100 };
   await using patient = await start({ policy: { stream: { keepalive_ms: 30 }, upstream: { timeouts_ms: timeouts } } });
   patient.upstream.next(writesRaw("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));
   const response = await ask(patient, { stream: true });

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { AnswerOf } from "#dashboard/api.ts";
-import type { Need } from "#operator/needs.ts";
+import type { Alert } from "#operator/alerts.ts";
 import { useRead } from "../../api/queries.ts";
 import { Cost, Money, Requests, Time } from "../../components/marks.tsx";
 import { Command, Empty, Facts, Loaded, Section, sampleRequest } from "../../components/parts.tsx";
@@ -18,7 +18,7 @@ export function Now() {
     <Loaded query={summary} what="the summary" height={640}>
       {(data) => (
         <div className="view stack">
-          <NeedsYou needs={data.needs_you} />
+          <NeedsYou alerts={data.needs_you} />
           {data.total.requests > 0 && (
             <>
               <Figures summary={data} />
@@ -40,8 +40,8 @@ const shapes = {
   info: { shape: "○", tone: "muted", word: "to do" },
 } as const;
 
-function NeedsYou({ needs }: { readonly needs: readonly Need[] }) {
-  const troubles = needs.filter(({ severity }) => severity !== "info");
+function NeedsYou({ alerts }: { readonly alerts: readonly Alert[] }) {
+  const troubles = alerts.filter(({ severity }) => severity !== "info");
   return (
     <Section title="Needs you">
       {troubles.length === 0 ? (
@@ -52,13 +52,13 @@ function NeedsYou({ needs }: { readonly needs: readonly Need[] }) {
           Nothing needs you.
         </p>
       ) : (
-        <ul className="needs">
-          {troubles.map((need) => (
-            <NeedLine key={need.id} need={need} />
+        <ul className="alerts">
+          {troubles.map((alert) => (
+            <AlertLine key={alert.id} alert={alert} />
           ))}
         </ul>
       )}
-      {needs
+      {alerts
         .filter(({ severity }) => severity === "info")
         .map(({ id, title, todo, command }) => (
           <Empty key={id} command={command ?? sampleRequest()}>
@@ -69,10 +69,10 @@ function NeedsYou({ needs }: { readonly needs: readonly Need[] }) {
   );
 }
 
-function NeedLine({ need }: { readonly need: Need }) {
+function AlertLine({ alert }: { readonly alert: Alert }) {
   const place = usePlace();
-  const { shape, tone, word } = shapes[need.severity];
-  const view = href(need.view === "now" ? "/" : `/${need.view}`, carried(place));
+  const { shape, tone, word } = shapes[alert.severity];
+  const view = href(alert.view === "now" ? "/" : `/${alert.view}`, carried(place));
   return (
     <li>
       <span data-tone={tone}>
@@ -80,21 +80,21 @@ function NeedLine({ need }: { readonly need: Need }) {
         <span className="hidden">{word}</span>
       </span>
       <div className="stack tight">
-        <p>{need.title}</p>
+        <p>{alert.title}</p>
         <p className="muted">
-          {need.todo}
-          {need.since_ms !== null && (
+          {alert.todo}
+          {alert.since_ms !== null && (
             <>
               {" "}
-              Since <Time ms={need.since_ms} />.
+              Since <Time ms={alert.since_ms} />.
             </>
           )}
         </p>
-        {need.command !== null && <Command text={need.command} />}
+        {alert.command !== null && <Command text={alert.command} />}
       </div>
-      <Link className="do nowrap" href={need.filter === null ? view : decisionsHref(need.filter, place)}>
-        {need.amount_nano_usd === null ? "Show" : <Money nano={need.amount_nano_usd} />}
-        <span className="hidden">: {need.title}</span>
+      <Link className="do nowrap" href={alert.filter === null ? view : decisionsHref(alert.filter, place)}>
+        {alert.amount_nano_usd === null ? "Show" : <Money nano={alert.amount_nano_usd} />}
+        <span className="hidden">: {alert.title}</span>
       </Link>
     </li>
   );

@@ -24,17 +24,24 @@ export function Try({ initial }: { readonly initial: string }) {
   current.current = running;
   useEffect(() => () => current.current?.abort(), []);
 
-  const doCheck = (): void => {
-    setError(undefined);
+  /** What was found out about a text does not stand below another. */
+  const clear = (): void => {
+    setCheck(undefined);
     setEvent(undefined);
+    setError(undefined);
+  };
+  const edit = (edited: string): void => {
+    setText(edited);
+    clear();
+  };
+  const doCheck = (): void => {
+    clear();
     call("POST policy/check", { body: { policy: text } }).then(setCheck, setError);
   };
   const backtest = async (): Promise<void> => {
     const abort = new AbortController();
     setRunning(abort);
-    setEvent(undefined);
-    setCheck(undefined);
-    setError(undefined);
+    clear();
     try {
       const body = { policy: text, since_ms: Date.now() - Number(span) * dayMs };
       const response = await send("POST policy/backtest", { body, signal: abort.signal });
@@ -55,11 +62,7 @@ export function Try({ initial }: { readonly initial: string }) {
         rows={14}
         spellCheck={false}
         value={text}
-        onChange={({ target }) => {
-          setText(target.value);
-          setCheck(undefined);
-          setEvent(undefined);
-        }}
+        onChange={({ target }) => edit(target.value)}
       />
       <div className="row">
         <button type="button" onClick={doCheck}>
@@ -75,7 +78,7 @@ export function Try({ initial }: { readonly initial: string }) {
             Stop
           </button>
         )}
-        <button type="button" className="plain" onClick={() => setText(initial)}>
+        <button type="button" className="plain" onClick={() => edit(initial)}>
           As in force
         </button>
       </div>

@@ -8,8 +8,8 @@ import { kindOf, riskOf } from "./kind.ts";
 import { Lexicon } from "./lexicon.ts";
 import { sentencesOf } from "./sentences.ts";
 
-const { guarded_words } = aPolicy().routing;
-const topicOf = (ask: string, own = guarded_words) => highRiskTopicIn(ask.toLowerCase(), own);
+const { high_risk_words } = aPolicy().routing;
+const topicOf = (ask: string, own = high_risk_words) => highRiskTopicIn(ask.toLowerCase(), own);
 const kind = (ask: string) => kindOf(ask.toLowerCase(), featuresOf(ask), topicOf(ask));
 
 describe("what an ask looks like", () => {
@@ -117,7 +117,7 @@ describe("a high-risk topic", () => {
   });
 
   test("is also what the policy's own words name", () => {
-    const own = { ...guarded_words, payment: ["Margin call"], destructive_migration: ["shred*"] };
+    const own = { ...high_risk_words, payment: ["Margin call"], destructive_migration: ["shred*"] };
     const ask = "Change when the margin call begins";
     expect(topicOf(ask)).toBeUndefined();
     expect(topicOf(ask, own)?.kind).toBe("PAYMENT");

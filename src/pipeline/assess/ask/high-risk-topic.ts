@@ -5,7 +5,7 @@ import { Lexicon, type Named } from "./lexicon.ts";
 import { isListOrQuiz, sentencesOf } from "./sentences.ts";
 
 export type HighRiskKind = "SECURITY" | "AUTH" | "PAYMENT" | "DESTRUCTIVE_MIGRATION";
-type OwnWords = Policy["routing"]["guarded_words"];
+type OwnWords = Policy["routing"]["high_risk_words"];
 
 const { polite = "", ...words } = lists;
 const politeWords = new Set(polite.split(" "));

@@ -7,7 +7,7 @@ import type { Failed } from "./tool-result.ts";
  * run: what a rule saw once it sees in every later call of the run as well.
  */
 export interface RunSignals extends RunTrouble {
-  /** The most characters of its own prose that the model wrote in so many calls in a row as the policy looks at. */
+  /** The most characters of its own prose that the model wrote in `proseCalls` calls in a row. */
   readonly prose: number;
   /** What was seen, as `key=value`: types and hashes of errors, never their text. */
   readonly evidence: readonly string[];
@@ -24,21 +24,23 @@ interface Failure {
   changes: number;
 }
 
-/** @param proseCalls over how many calls the model's prose is summed up */
-export function runSignalsOf(steps: readonly RunStep[], proseCalls: number): RunSignals {
+/** Over how many calls in a row the model's prose is summed up: one long explanation is no trouble, eight calls of it are. */
+export const proseCalls = 8;
+
+export function runSignalsOf(steps: readonly RunStep[]): RunSignals {
   if (steps.length === 0) return noSignals;
   const run = new Run();
   for (const step of steps) if (step.kind === "result") run.add(step);
   const prose = steps.flatMap((step) => (step.kind === "model" ? [step.prose] : []));
-  return run.signals(mostProse(prose, proseCalls));
+  return run.signals(mostProse(prose));
 }
 
 /** The most prose in so many calls in a row: a run that was in trouble once stays so until the next ask. */
-function mostProse(lengths: readonly number[], calls: number): number {
+function mostProse(lengths: readonly number[]): number {
   let most = 0;
   let sum = 0;
   for (const [index, length] of lengths.entries()) {
-    sum += length - (lengths[index - calls] ?? 0);
+    sum += length - (lengths[index - proseCalls] ?? 0);
     most = Math.max(most, sum);
   }
   return most;

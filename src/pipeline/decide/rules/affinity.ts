@@ -5,6 +5,11 @@ import { routable } from "#pipeline/decide/select/select-model.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { exceedsProseBound } from "./score.ts";
 
+/** Over so many turns a switch to the cheaper model must save more than reading the context without a cache costs. */
+const horizonTurns = 12;
+/** The average turn of recorded agent runs, in new tokens. */
+export const averageTurn = { inputTokens: 2_210, outputTokens: 250 };
+
 /** Choices that affinity may change: those made by the score alone. All others were asked for, or are required. */
 const byScore: ReadonlySet<Cause> = new Set([
   "score_flash",
@@ -42,20 +47,15 @@ function keptOn({ key, role }: Model, evidence: Evidence): Choice {
 }
 
 /** Whether leaving `from` for the cheaper `to` saves more over the turns to come than reading the context cold costs. */
-function switchPays(from: Model, to: Model, { size, policy }: Snapshot, evidence: Evidence): boolean {
-  const { horizon_turns, turn_input_tokens, turn_output_tokens } = policy.routing.affinity;
+function switchPays(from: Model, to: Model, { size }: Snapshot, evidence: Evidence): boolean {
   const context = size.inputTokensEstimate;
   const cost = context * Math.max(0, to.price.input - to.price.cachedInput);
   const perTurn =
     context * (from.price.cachedInput - to.price.cachedInput) +
-    turn_input_tokens * (from.price.input - to.price.input) +
-    turn_output_tokens * (from.price.output - to.price.output);
-  const saving = horizon_turns * perTurn;
-  evidence.push(
-    `switch_cost_usd=${usdOf(cost)}`,
-    `switch_saves_usd=${usdOf(saving)}`,
-    `horizon_turns=${horizon_turns}`,
-  );
+    averageTurn.inputTokens * (from.price.input - to.price.input) +
+    averageTurn.outputTokens * (from.price.output - to.price.output);
+  const saving = horizonTurns * perTurn;
+  evidence.push(`switch_cost_usd=${usdOf(cost)}`, `switch_saves_usd=${usdOf(saving)}`, `horizon_turns=${horizonTurns}`);
   return saving > cost;
 }
 

@@ -63,20 +63,9 @@ test("all hard rules that fire are in the evidence", () => {
 });
 
 test("the triggers are those of the policy", () => {
-  const strict = aSnapshot({
-    policy: aPolicy({
-      hard_rules: {
-        same_error_count: 1,
-        files_touched: 3,
-        guarded_kinds: ["RESEARCH"],
-        guarded_kinds_from_risk: "LOW",
-      },
-    }),
-  });
+  const strict = aSnapshot({ policy: aPolicy({ hard_rules: { same_error_count: 1, files_touched: 3 } }) });
   expect(decided([{}, { same_error_count: 1 }], strict).cause).toBe("hard_pro_rule");
   expect(decided([{}, { files_touched: 2 }], strict).cause).toBe("score_flash");
-  expect(decided([{ kind: "RESEARCH" }, {}], strict).cause).toBe("hard_pro_rule");
-  expect(decided([{ kind: "AUTH", risk_level: "HIGH" }, {}], strict).cause).toBe("score_flash");
 });
 
 describe("attempts", () => {

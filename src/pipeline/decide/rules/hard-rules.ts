@@ -1,5 +1,5 @@
 import type { Policy } from "#config/policy.ts";
-import { levels, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
+import { levels, type RoutingTask, type RuntimeState, type TaskKind } from "#domain/routing.ts";
 import type { Evidence } from "#pipeline/decide/choice.ts";
 
 type Limits = Policy["hard_rules"];
@@ -14,13 +14,16 @@ interface HardRule {
 const atLeast = (value: number, limit: number) => (value >= limit ? value : undefined);
 const only = (value: string, wanted: string) => (value === wanted ? value : undefined);
 
+/** Kinds of which a task with high risk is for the senior model. */
+const highRiskKinds: ReadonlySet<TaskKind> = new Set(["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATION"]);
+
 /** Any one that fires sends the task to the senior model, whatever its score; all that fire are shown. */
 export const hardRules: readonly HardRule[] = [
   {
     name: "guarded_kind",
     key: "kind",
-    sees: ({ kind, risk_level }, _, { guarded_kinds, guarded_kinds_from_risk: from }) =>
-      guarded_kinds.includes(kind) && levels.indexOf(risk_level) >= levels.indexOf(from) ? kind : undefined,
+    sees: ({ kind, risk_level }) =>
+      highRiskKinds.has(kind) && levels.indexOf(risk_level) >= levels.indexOf("HIGH") ? kind : undefined,
   },
   { name: "critical_risk", key: "risk_level", sees: (task) => only(task.risk_level, "CRITICAL") },
   { name: "critical_blast_radius", key: "blast_radius", sees: (task) => only(task.blast_radius, "CRITICAL") },

@@ -8,7 +8,13 @@ import type { OpenAttempt } from "#pipeline/settle/attempt.ts";
 import { type AnswerEnd, settleAnswer, streamOutcomes } from "#pipeline/settle/settle.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
 import type { Receiver } from "#platform/receiver.ts";
-import type { EventBatch, EventStream, UpstreamAnswer, UpstreamFailure } from "#upstream/upstream.ts";
+import {
+  answerLimits,
+  type EventBatch,
+  type EventStream,
+  type UpstreamAnswer,
+  type UpstreamFailure,
+} from "#upstream/upstream.ts";
 import { type ReasoningMode, StreamShaper } from "./shape-stream.ts";
 
 /** The stream of an execution, for its caller. When it ends its attempt is settled and the request recorded. */
@@ -23,7 +29,7 @@ export function openStream(
     identity: completionIdentity(recorder.decisionId, ports),
     wantsUsage: request.wantsUsage,
     reasoning: reasoningMode(request.body, configuration),
-    maxHeldCharacters: configuration.policy.stream.max_event_bytes,
+    maxHeldCharacters: answerLimits.maxEventBytes,
     restore: redacted.restore,
   });
   return new AnswerStream(events, shaper, { attempt, firstTokenMs, recorder, caller, ports });

@@ -11,7 +11,7 @@ const nearCapShare = 0.8;
 /** Drifts and dropped records are news for a day. */
 const recentMs = 24 * 3_600_000;
 
-/** How severe each need is, the most severe first, and which view shows more. */
+/** How severe each alert is, the most severe first, and which view shows more. */
 const kinds = {
   cap_reached: ["act", "budgets"],
   all_models_out: ["act", "models"],
@@ -57,10 +57,10 @@ interface Seen {
 }
 
 /** What an operator should look at, the most severe first; empty when all is well. */
-export function listNeeds(sources: OperatorSources, { caps, totals, recent, isNew }: Seen) {
+export function listAlerts(sources: OperatorSources, { caps, totals, recent, isNew }: Seen) {
   const found = [
-    ...[...storeNeeds(sources), ...healthNeeds(sources), ...failingNeeds(sources, recent), ...capNeeds(caps)],
-    ...[...holdNeeds(totals), ...moneyNeeds(sources), ...otherNeeds(sources, isNew)],
+    ...[...storeAlerts(sources), ...healthAlerts(sources), ...failingAlerts(sources, recent), ...capAlerts(caps)],
+    ...[...holdAlerts(totals), ...moneyAlerts(sources), ...otherAlerts(sources, isNew)],
   ];
   return found
     .map(([kind, title, todo, { command, ...more } = {}]) => ({
@@ -74,7 +74,7 @@ export function listNeeds(sources: OperatorSources, { caps, totals, recent, isNe
     }))
     .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 }
-export type Need = ReturnType<typeof listNeeds>[number];
+export type Alert = ReturnType<typeof listAlerts>[number];
 
 /** What a database has lost, as the end of a sentence about it. */
 export function lostCommitsText({ batches, restored, silent }: LostCommits): string {
@@ -82,7 +82,7 @@ export function lostCommitsText({ batches, restored, silent }: LostCommits): str
   return `lost ${batches} commits in a fail-over, ${restored} entries were restored${unknown}`;
 }
 
-function* storeNeeds({ ledger }: OperatorSources): Finding {
+function* storeAlerts({ ledger }: OperatorSources): Finding {
   const { ok, failed, lostCommits } = ledger.status();
   if (lostCommits !== undefined) {
     const todo = "Compare the day with the aggregator's count, and have commits wait for a standby.";
@@ -100,7 +100,7 @@ function* storeNeeds({ ledger }: OperatorSources): Finding {
   }
 }
 
-function* healthNeeds({ health, config }: OperatorSources): Finding {
+function* healthAlerts({ health, config }: OperatorSources): Finding {
   const { registry, policy } = config();
   const [models, outage] = [Object.entries(health.view()), health.outage()];
   if (outage !== undefined) {
@@ -130,7 +130,7 @@ function* healthNeeds({ health, config }: OperatorSources): Finding {
 const failingShare = 0.25;
 const failingCalls = 5;
 
-function* failingNeeds({ health }: OperatorSources, recent: Seen["recent"]): Finding {
+function* failingAlerts({ health }: OperatorSources, recent: Seen["recent"]): Finding {
   const view = health.view();
   for (const { key, requests, failed } of recent) {
     if (view[key]?.routable !== true || failed < failingCalls || failed < failingShare * requests) continue;
@@ -139,7 +139,7 @@ function* failingNeeds({ health }: OperatorSources, recent: Seen["recent"]): Fin
   }
 }
 
-function* capNeeds({ day, goals, keys, pace }: Seen["caps"]): Finding {
+function* capAlerts({ day, goals, keys, pace }: Seen["caps"]): Finding {
   for (const cap of [day, ...goals, ...keys]) {
     const share = cap.used_share ?? 0;
     if (cap.hard_nano_usd === null || share < nearCapShare) continue;
@@ -162,7 +162,7 @@ function* capNeeds({ day, goals, keys, pace }: Seen["caps"]): Finding {
   }
 }
 
-function* holdNeeds(totals: Budgets["totals"]): Finding {
+function* holdAlerts(totals: Budgets["totals"]): Finding {
   const open = totals.filter(({ state }) => state === "unresolved" || state === "orphaned");
   const count = open.reduce((sum, total) => sum + total.count, 0);
   const amount = open.reduce((sum, total) => sum + total.held_nano_usd, 0);
@@ -173,7 +173,7 @@ function* holdNeeds(totals: Budgets["totals"]): Finding {
   yield ["unresolved_hold", `Nobody knows what ${calls} cost: ${dollarText(amount)} is held.`, todo, more];
 }
 
-function* moneyNeeds({ reconciliation, drifts, notices, clock }: OperatorSources): Finding {
+function* moneyAlerts({ reconciliation, drifts, notices, clock }: OperatorSources): Finding {
   const counted = reconciliation();
   if (counted !== undefined && isNotable(counted)) {
     const { day, readMs } = counted;
@@ -193,7 +193,7 @@ function* moneyNeeds({ reconciliation, drifts, notices, clock }: OperatorSources
   }
 }
 
-function* otherNeeds({ configStatus, records, clock, installation }: OperatorSources, isNew: boolean): Finding {
+function* otherAlerts({ configStatus, records, clock, installation }: OperatorSources, isNew: boolean): Finding {
   const { state, loadedAtMs } = configStatus();
   if (state !== "current") {
     const title = "The policy or the model registry has changed and was refused. The last good one is in force.";

@@ -49,12 +49,15 @@ async function together(gateway: TestGateway, count: number, body: JsonObject, g
   return statuses.filter((status) => status === 200).length;
 }
 
-const guarded: [param: string, fields: JsonObject][] = jsonLines(import.meta.dir, "fixtures/guarded-fields.jsonl");
+const restricted: [param: string, fields: JsonObject][] = jsonLines(
+  import.meta.dir,
+  "fixtures/restricted-fields.jsonl",
+);
 
 describe("a field that may change the model, the terms or the price", () => {
   test("is refused with 422 that names it and the policy's key, and nothing is sent", async () => {
     await using gateway = await start();
-    for (const [at, [param, fields]] of guarded.entries()) {
+    for (const [at, [param, fields]] of restricted.entries()) {
       const refused = await gateway.chat({ ...fields, stream: at % 2 === 0 }, { "x-smart-gateway-errors": "openai" });
       const { detail, error }: Answer = await refused.json();
       expect([param, refused.status, error.param, error.code]).toEqual([param, 422, param, "field_refused"]);

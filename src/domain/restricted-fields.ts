@@ -6,7 +6,7 @@ import { otherChoiceCounts, otherOutputLimits, settingKind, settingsFields } fro
  * costs: each would pass the hold, which is made of our model and our prices. A table, so that it can be read and changed in
  * one place; what happens to a value that is not harmless is the policy's to say (`upstream.fields`).
  */
-export interface GuardedField {
+export interface RestrictedField {
   /** What the field can do; the policy's reference shows it. */
   readonly about: string;
   /** What of a value changes nothing: the value itself, a copy of a part of it, or undefined. */
@@ -21,11 +21,14 @@ const oneOf =
   (...words: readonly Json[]): Check =>
   (value) =>
     words.includes(value);
-const value = (about: string, is: Check): GuardedField => ({ about, harmless: (all) => (is(all) ? all : undefined) });
+const value = (about: string, is: Check): RestrictedField => ({
+  about,
+  harmless: (all) => (is(all) ? all : undefined),
+});
 const never = (about: string) => value(about, () => false);
 
 /** A list, of which an item that is not harmless can be left out. An empty one is harmless. */
-const items = (about: string, is: Check): GuardedField => ({
+const items = (about: string, is: Check): RestrictedField => ({
   about,
   parts: "items",
   harmless(all) {
@@ -37,7 +40,7 @@ const items = (about: string, is: Check): GuardedField => ({
 });
 
 /** An object, of which a key that is not named, or whose value is not harmless, can be left out. `null` counts as absent. */
-const object = (about: string, are: { readonly [key: string]: Check }): GuardedField => ({
+const object = (about: string, are: { readonly [key: string]: Check }): RestrictedField => ({
   about,
   parts: new Set(Object.keys(are)),
   harmless(all) {
@@ -57,7 +60,7 @@ const isCount: Check = (count) => isLimit(count) && Number(count) <= 128;
 const checkOf = { otherOutputTokens: isLimit, otherChoices: isCount, none: anything };
 
 /** The same for each of these fields. */
-function each(names: readonly string[], field: GuardedField): Record<string, GuardedField> {
+function each(names: readonly string[], field: RestrictedField): Record<string, RestrictedField> {
   return Object.fromEntries(names.map((name) => [name, field]));
 }
 
@@ -74,7 +77,7 @@ const narrowingWishes =
   "order only ignore sort allow_fallbacks require_parameters quantizations zdr enforce_distillable_text " +
   "preferred_min_throughput preferred_max_latency max_price";
 
-export const guardedFields: Readonly<Record<string, GuardedField>> = {
+export const restrictedFields: Readonly<Record<string, RestrictedField>> = {
   models: items("further models that may answer instead", nothing),
   fallbacks: items("further models that may answer instead", nothing),
   route: never("how the aggregator chooses another model"),
@@ -153,10 +156,10 @@ export const boundingFields: ReadonlySet<string> = new Set(
 );
 
 /** For fields that only the operator's policy names: no value of them is harmless. */
-export const policyGuardedField: GuardedField = never("a field of the operator's own list");
+export const customField: RestrictedField = never("a field of the operator's own list");
 
 /** Where a value is not harmless: `[2]` or `.key` for a part, else `""`. */
-export function harmfulPath({ harmless, parts }: GuardedField, all: Json): string {
+export function harmfulPath({ harmless, parts }: RestrictedField, all: Json): string {
   if (parts === undefined) return "";
   if (parts === "items") {
     return Array.isArray(all) ? `[${all.findIndex((item) => harmless([item]) === undefined)}]` : "";
