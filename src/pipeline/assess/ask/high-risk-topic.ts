@@ -146,6 +146,7 @@ function destroys(named: Named): boolean {
   const some = (tag: string) => (named.has(tag) ? 1 : 0);
   const holds = some("stored") + some("live");
   if (some("destroying") + some("deleting") === 0 || holds + some("storedHint") === 0) return false;
+  if (some("inMemory") > 0 && holds === 0) return false;
   const things = Math.min(2, named.distinct("stored")) + Math.min(2, named.distinct("storedHint"));
   const points = Math.max(2 * some("destroying"), some("deleting")) + holds + things + some("everything");
   return points >= (holds > 0 ? 3 : 4);
