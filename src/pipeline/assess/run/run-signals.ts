@@ -58,7 +58,7 @@ class Run {
   /** The failure that came back most often, solved since or not. */
   #worst: Failure | undefined;
   /** By the call: its last result, and how many changes had been made by then. */
-  readonly #results = new Map<number, { readonly result: number; readonly changes: number }>();
+  readonly #results = new Map<string, { readonly result: string; readonly changes: number }>();
 
   add({ observation: { call, hash, outcome, failures } }: ResultStep): void {
     const { changes, runs } = call;

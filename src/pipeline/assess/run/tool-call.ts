@@ -1,4 +1,4 @@
-import { hashOf, normalized, sharedHash } from "./hashes.ts";
+import { hashOf, normalized } from "./hashes.ts";
 
 /** One tool call of the run: its name, and its arguments as the text they came in. */
 export interface ToolCall {
@@ -9,9 +9,9 @@ export interface ToolCall {
 /** What a call does, as far as its name and its command tell. Holds flags and hashes, no text. */
 export interface CallFacts {
   /** Equal calls have equal hashes. */
-  readonly hash: number;
+  readonly hash: string;
   /** Hash of the id under which its result comes. */
-  readonly id: number | undefined;
+  readonly id: string | undefined;
   /** It may change something; it runs something whose outcome says whether the work is right: a test, a build. */
   readonly changes: boolean;
   readonly runs: boolean;
@@ -37,14 +37,9 @@ const readWords =
 const fileWords =
   /\b(?:files?|dir|directory|code(?:base)?|repo(?:sitory)?|workspace|notebook|glob|grep|bash|shell|terminal|command|patch|edit|editor|replace)\b|^(?:read|write|view|ls|cat|save|append)$/;
 
-/** Agents have few tools, and call them often. */
-const kinds = new Map<string, ToolKind>();
-const maxKinds = 1_000;
 const maxNameLength = 128;
 
-function kindOfTool(name: string): ToolKind {
-  const known = kinds.get(name);
-  if (known !== undefined) return known;
+export function kindOfTool(name: string): ToolKind {
   const short = name
     .slice(0, maxNameLength)
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
@@ -55,14 +50,7 @@ function kindOfTool(name: string): ToolKind {
     .join(" ");
   const changes = changeWords.test(words) && !noteWords.test(words);
   const runs = !changes && words !== "" && (runWords.test(words) || !readWords.test(words));
-  const kind = { changes, runs, worksInRepository: fileWords.test(words) };
-  if (kinds.size >= maxKinds) kinds.clear();
-  if (name.length <= maxNameLength) kinds.set(name, kind);
-  return kind;
-}
-
-export function worksInRepository(name: string): boolean {
-  return kindOfTool(name).worksInRepository;
+  return { changes, runs, worksInRepository: fileWords.test(words) };
 }
 
 /** Characters of arguments that are read: what stands behind is the text of a file. */
@@ -81,7 +69,7 @@ export function callFacts({ name, args }: ToolCall, id?: string): CallFacts {
     ...effect,
     command: command !== "",
     malformed: fields === null,
-    check: sharedHash(command === "" ? `${name} ${args.slice(0, 200)}` : checkOf(command)),
+    check: hashOf(command === "" ? `${name} ${args.slice(0, 200)}` : checkOf(command)),
     worksInRepository,
   };
 }
