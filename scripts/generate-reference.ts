@@ -359,7 +359,12 @@ function dashboardApiPage(): string {
     ...endpoints.flatMap(({ name, about, rows }) => [`### ${name}`, `${about}\n\n${fieldsOf(name, rows)}`.trimEnd()]),
     "## DecisionRecord",
     "What is recorded of each request, for `GET decisions/{id}`, `GET /v1/route/decisions/{id}` and the command line. What is not known is null.",
-    list(fieldRows(jsonSchemaOf(DecisionRecord, "")).map((row) => row.join(": "))),
+    list([
+      ...fieldRows(jsonSchemaOf(DecisionRecord, ""))
+        .filter(([field = ""]) => !field.startsWith("`inputs."))
+        .map((row) => row.join(": ")),
+      "`inputs`: all that the decision saw, so that it can be made again",
+    ]),
   ]);
 }
 
