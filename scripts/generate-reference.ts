@@ -5,7 +5,9 @@ import { dirname, join } from "node:path";
 import type { Argument, Command } from "commander";
 import { stringify } from "yaml";
 import { dashboardEndpoints } from "#dashboard/api.ts";
+import { errorRows } from "#domain/errors.ts";
 import { restrictedFields } from "#domain/restricted-fields.ts";
+import { causes } from "#domain/routing.ts";
 import type { OperatorSources } from "#operator/sources.ts";
 import { keptForms } from "#privacy/detect/kept-values.ts";
 import { commands } from "#privacy/detect/notations.ts";
@@ -43,6 +45,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/reference/dashboard-api.md", dashboardApiPage()],
     ["docs/reference/cli.md", commandLinePage()],
     ["docs/reference/credentials.md", credentialsPage()],
+    ["docs/reference/errors.md", errorsPage()],
   ]);
 }
 
@@ -305,6 +308,26 @@ function credentialsPage(): string {
     "## Tokens",
     "By the vendor's beginning, and the length and alphabet of what follows:",
     `${tokens.join(", ")}.`,
+  ]);
+}
+
+function errorsPage(): string {
+  const isCause = new Set<string>(causes);
+  const rows = (of: keyof typeof errorRows) =>
+    errorRows[of].map(({ code, status, sentence, addition }) => [
+      isCause.has(code) ? `[\`${code}\`](causes.md#${code})` : `\`${code}\``,
+      String(status),
+      sentence,
+      addition,
+    ]);
+  const head = ["code", "status", "message", "more"];
+  return page([
+    "# Errors",
+    'Every error is `{"detail": "…"}`, the message. For SDKs, and with `X-Smart-Gateway-Errors: openai`, it also has `error.code`, which is one of these words and does not change, and OpenAI\'s `error.type`: `authentication_error` with 401, `permission_error` with 403, `not_found_error` with 404, `rate_limit_error` with 429, else `invalid_request_error` below 500 and `api_error` from there. Records have the code as `error_class`. `Retry-After` and `x-should-retry: true` say how long to wait where that can help; `x-should-retry: false` says that it cannot ([clients](../guides/clients.md#errors)).',
+    "A stream that breaks off ends with a chunk whose `error.metadata.error_type` is the code. Codes of the upstream are there without their beginning (`cut_off`, `timed_out`), except for `upstream_error`.",
+    table(head, rows("ofRequests")),
+    "## The dashboard",
+    table(head, rows("ofDashboard")),
   ]);
 }
 

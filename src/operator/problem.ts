@@ -1,11 +1,11 @@
-import type { ErrorCode } from "#domain/error-codes.ts";
+import type { ErrorCode } from "#domain/errors.ts";
 
 /** Why something that an operator asked cannot be done. Commands end with it, the dashboard's API answers it. */
 export class OperatorProblem extends Error {
   readonly kind: "invalid" | "not_found" | "conflict" | "unavailable";
-  readonly code: ErrorCode;
+  readonly code: ErrorCode | undefined;
 
-  constructor(kind: OperatorProblem["kind"], detail: string, code: ErrorCode = "invalid_request") {
+  constructor(kind: OperatorProblem["kind"], detail: string, code?: ErrorCode) {
     super(detail);
     this.kind = kind;
     this.code = code;

@@ -67,7 +67,7 @@ async function routeTask(
   const section = (key: "task" | "runtime") => ({ ...(isSection(body[key]) ? body[key] : {}), ...stated[key] });
   const bytes = Buffer.from(JSON.stringify({ task: section("task"), runtime: section("runtime") }));
   const parsed = await parseDecisionRequest(bytes, maxValues, privacyEngine(policy.privacy));
-  if (parsed.kind === "invalid") throw invalid([{ file: name, path: "", message: parsed.detail }]);
+  if ("status" in parsed) throw invalid([{ file: name, path: "", message: parsed.detail }]);
   const { task, runtime, size } = parsed;
   const decision = decide(task, runtime, { policy, registry, caps, health: {}, size, spend: nothingSpent });
   return { decision, task, runtime, size };

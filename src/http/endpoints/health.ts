@@ -1,4 +1,5 @@
 import { policyVersion } from "#domain/routing.ts";
+import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import type { HealthAnswer } from "#http/openapi/schemas.ts";
 import type { ServerOptions } from "#http/server-options.ts";
 
@@ -57,6 +58,17 @@ export function healthReport(sources: HealthSources, startedMs: number): HealthR
         ]),
       ),
     },
+  };
+}
+
+/** `GET /healthz`: of all workers together, where there are several. */
+export function healthEndpoint(
+  sources: HealthSources & Pick<ServerOptions, "gatewayHealth">,
+  { startedMs }: { readonly startedMs: number },
+): Handler {
+  return async (_, { headers }) => {
+    const { body, status } = (await sources.gatewayHealth?.()) ?? healthReport(sources, startedMs);
+    return jsonResponse(body, headers, status);
   };
 }
 

@@ -21,14 +21,14 @@ import { looksRandom } from "./randomness.ts";
 import { type CandidateValue, readGroup, readValue } from "./value-reader.ts";
 import { isCertainSecret, isPassword, isSecret, uuid } from "./values.ts";
 
-// How a value may stand beside its name. All patterns are sticky, and all repetitions are bounded. In a normalized text, `\x01` is a
-// character of another script, `\x02` a colour of a terminal.
+// How a value may stand beside its name. All patterns are sticky, all repetitions bounded. In a normalized text `\x01`
+// is a character of another script, `\x02` a colour of a terminal.
 
 /** What closes a name before `=` and its like: quotes, brackets, emphasis, colours. */
 const closesName = byteSet("\"'`])*\x02");
 /** What `=` and its like, or a declared type, begin with. */
 const beginsAssignment = byteSet(":=-<!?|oAaSs&NV[");
-/** `=`, `:`, `:=`, `=>`, `->`, `==`, `!=`, `: string =`; `??`, `||` and `or` before a literal; `As String =`, `x[] =`. */
+/** `=`, `:`, `:=`, `=>`, `->`, `==`, `!=`, `: string =`; `??`, `||`, `or` before a literal; `As String =`, `x[] =`. */
 const assignment =
   /(?:[?!](?=:)|\?(?==))?(?::[=:-]|:(?![?+]\S)(?:[ \t]{0,4}&?(?:'static )?(?:string|String|str|text|varchar|char|any|Text|Secret\w{0,10}|SecureString|Optional\[str\]|Option<String>)(?: \| (?:undefined|null))?[ \t?]{0,4}=(?!=))?|=(?:>|==?)?|->|<-|!==?|(?:\?\?=?|\|\|=?|(?<=[ \t"'`\])*\x02])or(?=[ \t]))(?=[ \t]{0,40}["'`])|(?<=[ \t])(?:[Aa]s[ \t]{1,4}(?:String|SecureString|Object)|string|String|&str|N?VARCHAR\(\w{1,4}\))[ \t]{0,4}:?=(?!=)|\[\d{0,5}\][ \t]{0,4}=(?!=))(?:\*(?![0-9A-F]{40}))*[ \t]{0,40}(?:\x02{1,3}[ \t]{0,4})?/y;
 
@@ -44,7 +44,7 @@ export function valueStartAfterAssignment({ bytes, text }: NormalizedText, from:
 const inWord = classes.map((bits, c) =>
   (bits & inName) !== 0 || c >= 0xc0 || "'@/()#\x01".includes(String.fromCharCode(c)) ? 1 : 0,
 );
-/** What ends a sentence before its value, from the blanks before it on: a colon, an arrow, a bracket, a question and its answer. */
+/** What ends a sentence before its value: a colon, an arrow, a bracket, a question and its answer. */
 const beforeSaid =
   /[ \t]{0,3}:(?=[ \t"'`])|[ \t]{1,3}(?:=>?|->|\((?:[^()\n]{0,28}\):)?)|[ \t]{0,3}\?[ \t]{1,3}(?:it'?s|it is|that'?s)(?=[ \t])/iy;
 const saidMarks = byteSet(":=-(?");
@@ -56,7 +56,9 @@ const copulas = wordList("copulas");
 const copulaEnds = new Set([...copulas].map((word) => (word.charCodeAt(0) << 8) | word.charCodeAt(word.length - 1)));
 const isCopula = (first: number, last: number) => copulaEnds.has(((first | 0x20) << 8) | last | 0x20);
 
-/** Up to nine words, then `is` or its like, or a mark as above: "the password for the admin account is …". -1 where there is none. */
+/**
+ * Up to nine words, then `is` or a mark as above: "the password for the admin account is …". -1 where there is none.
+ */
 function valueStartInSentence(bytes: Uint8Array, text: string, from: number): number {
   let at = from;
   while (at < from + 3 && closesName[bytes[at] ?? 0] === 1) at++;
@@ -92,14 +94,14 @@ const nextLine = /["'`\]]{0,2}[ \t]{0,8}(?:=>|[:=])[ \t]{0,4}(?:[|>][-+]?)?[ \t]
 /** A label on a line of its own, with the value on the next. */
 const labelLine = /["'`*]{0,3}[ \t]{0,8}:[ \t*]{0,4}\n{1,2}`?/y;
 const wholeLine = /([^\s"'`:<>]{8,256})[`"']?[ \t]{0,8}(?:[\n}]|$)/y;
-/** What stands behind an assignment whose value is on the next line: the end of this one, a block's mark, what closes a string. */
+/** What stands behind an assignment with its value on the next line: a line's end, a block's mark, a closing quote. */
 const endsLine = byteSet("|>}]*\"'`").map((ends, c) => (c <= 0x0d ? 1 : ends));
 /** What a test types into a field that it looked up by this name: `page.locator("#password").fill("…")`. */
 const formInput =
   /["'`\])]{1,5}(?:[ \t]{0,2},[ \t]{0,2}|\.(?:type|fill|send_keys|sendKeys|setValue|set_value|typeText|enterText|val|input|toBe|toEqual|toStrictEqual|unwrap_or|orElse|getOrElse|default)\()(?=["'`])/y;
 /** The next argument of a call, or the next string of a list: `login(password, "…")`, `("password", "…")`. */
 const call = /["'`]?\)?[ \t]{0,4}[(,][ \t]{0,40}(?=["'`])|["'][ \t]{1,4}(?=["'])/y;
-/** `get_secret("…")`, `process.loadToken("…")`, `key.exportKey("…")`: what stands in the brackets says which one, or how. */
+/** `get_secret("…")`, `key.exportKey("…")`: what stands in the brackets says which one, or how. */
 const lookupCall =
   /(?:^|[._:>-])(?:get|fetch|load|read|find|lookup|resolve|list|has|export|require|describe)(?:[A-Z_-]|$)[\w-]{0,64}$/;
 
@@ -123,7 +125,7 @@ const otherProperty =
 const directive =
   /(?:\b(?:set|config|configure|put|add)(?:[ \t]{1,3}--?[\w-]{1,20}){0,3}|\bENV|\bARG|\bset[xX]?|\bsetenv|[ \t]-[A-Za-wyz]{0,8}x[A-Za-z]{0,8}|#define|\bexport)[ \t]{1,4}$/;
 /**
- * The value beside a name. Each notation is tried only where a byte or two say that it can be there: nearly all names stand in a
+ * The value beside a name. Each notation is tried only where a byte or two allow it: nearly all names stand in a
  * program or a sentence, with no value beside them.
  * @param valueAt where a value behind an assignment begins, or -1
  * @param most longest value behind an assignment
@@ -249,8 +251,8 @@ function valueAfterAssignment(
 }
 
 /**
- * Whether a quote ends a literal that began before the name, with an operator behind it: `"PWD=" + dir`, `"?token="+id)`. The
- * number of quotes in the line before it decides.
+ * Whether a quote ends a literal that began before the name, with an operator behind it: `"PWD=" + dir`. The number of
+ * quotes in the line before it decides.
  */
 function isBehindLiteral(text: string, at: number): boolean {
   const quote = text.charAt(at);
@@ -287,7 +289,7 @@ function valueInCall(name: NamedValue): CandidateValue | undefined {
   return name.asSecret(value);
 }
 
-/** The next item of a list: `'USERPWD', 'HTTP200ALIASES'`, constants; `'password', '0c7aa88b-…'`, a kind and an id in a row of SQL. */
+/** The next item of a list: `'USERPWD', 'HTTP200ALIASES'`; `'password', '0c7aa88b-…'`, a kind and an id in SQL. */
 function isNextInList({ text: name, key }: NamedValue, value: string): boolean {
   if (key.kind === "password" && uuid.test(value)) return true;
   return /^[A-Z][A-Z_]*$/.test(name) && /^[A-Z][A-Z0-9_]*$/.test(value);

@@ -10,28 +10,21 @@ type OwnWords = Policy["routing"]["high_risk_words"];
 const { polite = "", ...words } = lists;
 const politeWords = new Set(polite.split(" "));
 
-/** Lists whose words name a topic; the others say what is to be done with it. */
-const destroyingLists = ["destructive_migration", "destroying", "deleting"];
-const topicLists = "security securityHint auth authHint payment paymentHint act again"
-  .split(" ")
-  .concat(destroyingLists);
-
-/** The lexicon of a policy, as it may have words of its own, and the part of it that names topics. */
-const lexicons = new WeakMap<OwnWords, { readonly all: Lexicon; readonly topics: Lexicon }>();
-function lexiconsWith(own: OwnWords) {
-  let known = lexicons.get(own);
-  if (known === undefined) {
+/** The lexicon of a policy, as it may have words of its own. */
+const lexicons = new WeakMap<OwnWords, Lexicon>();
+function lexiconWith(own: OwnWords): Lexicon {
+  let lexicon = lexicons.get(own);
+  if (lexicon === undefined) {
     const all = { ...words };
     for (const [topic, terms] of Object.entries(own)) {
       all[topic] = `${all[topic] ?? ""} ${terms.map((term) => term.toLowerCase().replaceAll(" ", "_")).join(" ")}`;
     }
-    const named = Object.fromEntries(topicLists.map((list) => [list, all[list] ?? ""]));
-    known = { all: new Lexicon(all), topics: new Lexicon(named) };
-    lexicons.set(own, known);
+    lexicon = new Lexicon(all);
+    lexicons.set(own, lexicon);
   }
-  return known;
+  return lexicon;
 }
-const shippedOnly: OwnWords = { security: [], auth: [], payment: [], destructive_migration: [] };
+const shipped = new Lexicon(words);
 
 /** The high-risk topic that an ask is to change, and whether it says that production is concerned. */
 export interface HighRiskTopic {
@@ -66,9 +59,9 @@ const maxClauses = 24;
  */
 export function highRiskTopicIn(text: string, own: OwnWords): HighRiskTopic | undefined {
   const ask = windowOf(text, head, tail);
-  const { all: lexicon, topics } = lexiconsWith(own);
+  const lexicon = lexiconWith(own);
   // Most asks have no word of a topic, and are read once.
-  const found = topics.read(ask);
+  const found = lexicon.read(ask);
   if (namedTopic(found) === undefined && !destroyingLists.some((list) => found.has(list))) return undefined;
   const paragraphs = ask.trim().split(/\n[ \t]*\n/, maxParagraphs);
   const isLong = paragraphs.length > 1;
@@ -81,15 +74,15 @@ export function highRiskTopicIn(text: string, own: OwnWords): HighRiskTopic | un
   if (length <= shortAsk) return topicOf(joined, lexicon, length <= shortReport);
   const read = [...sentences.slice(0, firstSentences), ...sentences.slice(firstSentences).slice(-lastSentences)];
   for (const sentence of read) {
-    const found = topicOf(sentence, lexicon, false);
-    if (found !== undefined) return found;
+    const topic = topicOf(sentence, lexicon, false);
+    if (topic !== undefined) return topic;
   }
   return undefined;
 }
 
 /** Whether a system prompt has the texts of its users treated: what they say is nobody's order then. */
 export function hasTextsTreated(prompt: string): boolean {
-  return prompt.length <= shortPrompt && hasTextTreated(prompt.toLowerCase(), false, lexiconsWith(shippedOnly).all);
+  return prompt.length <= shortPrompt && hasTextTreated(prompt.toLowerCase(), false, shipped);
 }
 
 /** Whether a paragraph has a text treated: by a verb in its first or last sentence, or, beside others, by what it calls the text. */
@@ -145,6 +138,8 @@ function clausesOf(sentence: string): readonly string[] {
   const clauses = sentence.split(clauseEnd, maxClauses);
   return clauses.map((clause) => withoutPoliteness(clause).split(" ", early).join(" "));
 }
+
+const destroyingLists = ["destructive_migration", "destroying", "deleting"];
 
 /** Data that is stored is discarded: a verb for it, a thing that holds data, and how much of it or that it is in use. */
 function destroys(named: Named): boolean {
