@@ -59,8 +59,8 @@ const measures = [
   ["web: lines", total(production.filter((file) => file.startsWith("web/"))), 5_000],
   ["docs: words", pages.reduce((sum, file) => sum + text(file).split(/\s+/).filter(Boolean).length, 0), 64_000],
   // A key is documented, validated, reloaded and explained for ever. Counted in the generated pages: sections are none.
-  ["policy: keys", rows("docs/reference/policy.md", /^\| `[a-z_]+\.[^|]*\| (?!section)/gm), 60],
-  ["settings", rows("docs/reference/settings.md", /^\| `[A-Z_]+` \| [^|]+ \| [^|]+ \|$/gm), 20],
+  ["policy: keys", rows("docs/reference/policy.md", /^\* `[a-z_]+\.[^`]*` \((?!section)/gm), 60],
+  ["settings", rows("docs/reference/settings.md", /^\* `[A-Z_]+`(?: \(default [^)]*\))?: (?=[\s\S]*^## )/gm), 20],
   ["src: instances of the bounded cache", caches(), 17],
   ["docs/decisions: files", tracked.filter((file) => /^docs\/decisions\/\d/.test(file)).length, 32],
   ...folders().map((folder) => [
