@@ -8,7 +8,7 @@ export interface HealthReport {
   readonly body: HealthAnswer;
 }
 type Records = NonNullable<HealthAnswer["records"]>;
-type HealthSources = Pick<ServerOptions, "ports" | "configStatus" | "records" | "version">;
+type HealthSources = Pick<ServerOptions, "ports" | "configStatus" | "records" | "version" | "commit">;
 
 /**
  * What `GET /healthz` says: unavailable when money cannot be counted, the aggregator cannot be reached or no model of the senior
@@ -17,7 +17,7 @@ type HealthSources = Pick<ServerOptions, "ports" | "configStatus" | "records" | 
  * the chain: what only they could serve, no sensitive request can use.
  */
 export function healthReport(sources: HealthSources, startedMs: number): HealthReport {
-  const { ports, version } = sources;
+  const { ports, version, commit } = sources;
   const view = ports.health.view();
   const ledger = ports.ledger.status();
   const records = sources.records.health();
@@ -35,6 +35,7 @@ export function healthReport(sources: HealthSources, startedMs: number): HealthR
     body: {
       status,
       version,
+      commit: commit(),
       policy_version: policyVersion,
       uptime_s: Math.floor((ports.clock.monotonic() - startedMs) / 1_000),
       database: {
