@@ -63,7 +63,11 @@ describe("the npm package", () => {
     await answersEveryRoute(url);
     const chat = await fetch(`${url}/v1/chat/completions`, {
       method: "POST",
-      headers: { authorization: "Bearer smoke-test-token", "content-type": "application/json", "x-request-id": "hello-1" },
+      headers: {
+        authorization: "Bearer smoke-test-token",
+        "content-type": "application/json",
+        "x-request-id": "hello-1",
+      },
       body: JSON.stringify({ model: "smart-router", messages: [{ role: "user", content: "Say hello" }] }),
     });
     expect(chat.status).toBe(200);

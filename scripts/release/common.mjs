@@ -11,6 +11,12 @@ export const { version } = JSON.parse(readFileSync(join(root, "package.json"), "
 export const folder = join(root, "dist", "release");
 mkdirSync(folder, { recursive: true });
 
+/** Where they are uploaded to: the workflow names the registry. */
+const registry =
+  `${process.env.REGISTRY ?? "localhost"}/${process.env.GITHUB_REPOSITORY ?? "smart-gateway"}`.toLowerCase();
+export const image = registry;
+export const charts = `oci://${registry}/charts`;
+
 /** The commit that is released; `unknown` outside of a clone. */
 export function commitOf() {
   const git = spawnSync("git", ["rev-parse", "HEAD"], { cwd: root, encoding: "utf8" });

@@ -12,6 +12,11 @@ for (const system of systems) {
 }
 copyFileSync(join(root, "dist", "sbom.cdx.json"), join(folder, `smart-gateway-${version}.cdx.json`));
 const sums = readdirSync(folder)
-  .filter((name) => name.startsWith(`smart-gateway-${version}`))
-  .map((name) => `${createHash("sha256").update(readFileSync(join(folder, name))).digest("hex")}  ${name}\n`);
+  .filter((name) => systems.some((system) => name.endsWith(system)) || name.endsWith(".cdx.json"))
+  .map(
+    (name) =>
+      `${createHash("sha256")
+        .update(readFileSync(join(folder, name)))
+        .digest("hex")}  ${name}\n`,
+  );
 writeFileSync(join(folder, "SHA256SUMS"), sums.join(""));
