@@ -11,7 +11,7 @@ import { tokenRules } from "#privacy/rules/token-rules.ts";
 import { quantile } from "./support/quantiles.ts";
 
 // What was scanned before would only be looked up.
-const engine = privacyEngine({ ...Policy.parse({}).privacy, scan_memory_bytes: 0 });
+const engine = privacyEngine(Policy.parse({}).privacy);
 const KB = 1_024;
 
 const random = seededRandom(7);

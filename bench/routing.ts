@@ -73,6 +73,16 @@ if (prompts !== undefined) {
       "",
       "",
     ]);
+  const totals = { missed: 0, highRisk: 0, falseAlarms: 0, ordinary: 0 };
+  for (const { name, highRisk, missed, ordinary, falseAlarms } of judged) {
+    totals.missed += missed * highRisk;
+    totals.highRisk += highRisk;
+    totals.falseAlarms += falseAlarms * ordinary;
+    totals.ordinary += ordinary;
+    console.log(
+      `${name}: ${percent(missed)} of ${highRisk} missed; ${percent(falseAlarms)} of ${ordinary} false alarms`,
+    );
+  }
   say(
     row(`mean of ${sources.length} sources`, [
       three(mean(({ score }) => score)),
@@ -87,13 +97,7 @@ if (prompts !== undefined) {
     comparison("the score", ({ score }) => score),
     comparison("left out", ({ leftOut }) => leftOut),
     "",
-    "High-risk asks, by written set: missed, sent to flash; ordinary ones taken for high-risk, sent to pro.",
-    "",
-    ...judged.map(
-      ({ name, highRisk, missed, ordinary, falseAlarms }) =>
-        `* ${name}: ${percent(missed)} of ${highRisk}; ${percent(falseAlarms)} of ${ordinary}`,
-    ),
-    `* public prompts: ${percent(falseAlarms.found / falseAlarms.of, 2)} of ${falseAlarms.of} taken for high-risk`,
+    `High-risk asks of ${judged.length} written sets that were missed, and went to flash: ${percent(totals.missed / totals.highRisk)} of ${totals.highRisk}; ordinary ones taken for high-risk: ${percent(totals.falseAlarms / totals.ordinary)} of ${totals.ordinary}, and ${percent(falseAlarms.found / falseAlarms.of, 2)} of ${falseAlarms.of} public prompts.`,
     "",
     `Kind right: ${percent(kinds.right / kinds.of)} of ${kinds.of} labelled prompts; high-risk kinds in twelve languages: ${percent(languages)}.`,
     "",

@@ -2,10 +2,12 @@
 // A test compares them with what is committed. Run with: node_modules/.bin/bun scripts/generate-reference.ts
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Command } from "commander";
+import type { Argument, Command } from "commander";
 import { stringify } from "yaml";
 import { dashboardEndpoints } from "#dashboard/api.ts";
+import { errorRows } from "#domain/errors.ts";
 import { restrictedFields } from "#domain/restricted-fields.ts";
+import { causes } from "#domain/routing.ts";
 import type { OperatorSources } from "#operator/sources.ts";
 import { keptForms } from "#privacy/detect/kept-values.ts";
 import { commands } from "#privacy/detect/notations.ts";
@@ -43,6 +45,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/reference/dashboard-api.md", dashboardApiPage()],
     ["docs/reference/cli.md", commandLinePage()],
     ["docs/reference/credentials.md", credentialsPage()],
+    ["docs/reference/errors.md", errorsPage()],
   ]);
 }
 
@@ -67,31 +70,31 @@ function policyLines(key: string, node: SchemaNode, indent: string): string[] {
     const lines = Object.entries(node.properties).flatMap(([name, child]) => policyLines(name, child, `${indent}  `));
     return [...comment, `${indent}${key}:`, ...lines];
   }
-  return [...comment, `${indent}${key}: ${defaultOf(node)}`];
+  return [...comment, `${indent}${key}: ${defaultOf(node, () => true)}`];
 }
 
 function policyPage(schema: SchemaNode): string {
   const sections = Object.entries(schema.properties ?? {}).filter(([key]) => key !== "$schema");
   return page([
     "# Policy",
-    "`ROUTING_POLICY_PATH` names a YAML or JSON file that is merged over these defaults; a file with one key is a complete policy. A list replaces the whole list. The gateway does not start with unknown keys, wrong types or inconsistent values: it lists all of them and exits with code 2. The file is loaded again when it changes and on SIGHUP. An invalid file is refused completely, and the last valid one stays in force; `/healthz` (`config`) and the metrics `smart_gateway_config_*` say so. Keys of earlier releases that are gone only give a warning.",
-    "`smart-gateway policy check FILE` checks a file, `policy show` prints the policy in force, `policy schema` the JSON Schema. Times that end in `_ms` are in milliseconds.",
+    "`ROUTING_POLICY_PATH` names a YAML or JSON file that is merged over these defaults; one key is a complete policy, and a list replaces the whole list. With unknown keys, wrong types or inconsistent values the gateway does not start: it lists all of them and exits with code 2. A changed file is loaded again, also on SIGHUP; an invalid one is refused as a whole, and `/healthz` (`config`) and the metrics `smart_gateway_config_*` say so. Keys that earlier releases had only give a warning.",
+    "`smart-gateway policy check FILE` checks a file. Keys in `_ms` are milliseconds, up to a day.",
     ...sections.flatMap(([key, node]) => [
       `## ${key}`,
       ...(node.description ? [node.description] : []),
-      keyTable(key, node),
+      list(keyLines(key, node)),
     ]),
     "## Fields that are refused",
-    "Unless `upstream.fields` names them. Values that change nothing go out.",
-    restrictedFieldTable(),
+    "Unless `upstream.fields` says otherwise:",
+    restrictedFieldList(),
   ]);
 }
 
 /** The fields that do the same in one row. */
-function restrictedFieldTable(): string {
+function restrictedFieldList(): string {
   const byAbout = Map.groupBy(Object.keys(restrictedFields), (name) => restrictedFields[name]?.about ?? "");
-  const rows = [...byAbout].map(([about, names]) => [names.map((name) => `\`${name}\``).join(", "), about]);
-  return table(["fields", "what they do"], rows);
+  const fields = [...byAbout].map(([about, names]) => `${names.map((name) => `\`${name}\``).join(", ")}: ${about}`);
+  return fields.map((line) => `* ${line}`).join("\n");
 }
 
 /** A section whose keys need no words of their own: one key, whose value is a map. */
@@ -100,29 +103,27 @@ function isMap({ properties }: SchemaNode): boolean {
   return members.length > 0 && members.every(({ description }) => description === undefined);
 }
 
-/** The default of a key, as YAML on one line. */
-function defaultOf(node: SchemaNode): string {
-  const members = Object.entries(node.properties ?? {}).map(([key, child]) => [key, child.default]);
-  const value = isMap(node) ? Object.fromEntries(members) : node.default;
+/** The default of a key, as YAML on one line; of a map, only the members that `isShown`. */
+function defaultOf(node: SchemaNode, isShown: (value: unknown) => boolean): string {
+  const members = Object.entries(node.properties ?? {}).map(([key, child]) => [key, child.default] as const);
+  const value = isMap(node) ? Object.fromEntries(members.filter(([, each]) => isShown(each))) : node.default;
   return stringify(value, { collectionStyle: "flow", flowCollectionPadding: false, lineWidth: 0 }).trim();
 }
 
-function keyTable(path: string, node: SchemaNode): string {
-  return table(["key", "type", "default", "meaning"], keyRows(path, node));
-}
-
-function keyRows(path: string, node: SchemaNode): string[][] {
+/** `key` (type, default): meaning. */
+function keyLines(path: string, node: SchemaNode): string[] {
   return Object.entries(node.properties ?? {}).flatMap(([key, child]) => {
-    const at = `${path}.${key}`;
-    if (child.properties !== undefined && !isMap(child)) {
-      return [[`\`${at}\``, "section", "", child.description ?? ""], ...keyRows(at, child)];
-    }
+    const at = `${path}.${key}`.replace(/^\./, "");
+    const line = (type: string, fallback: string | undefined) =>
+      `\`${at}\` (${type}${fallback === undefined ? "" : `, default \`${fallback}\``}): ${child.description ?? ""}`;
+    if (child.properties !== undefined && !isMap(child)) return [line("section", undefined), ...keyLines(at, child)];
     if (child.type === "array" && child.items?.properties !== undefined) {
-      const none = child.default === undefined ? "" : `\`${JSON.stringify(child.default)}\``;
-      return [[`\`${at}\``, "list", none, child.description ?? ""], ...keyRows(`${at}[]`, child.items)];
+      const none = child.default === undefined ? undefined : JSON.stringify(child.default);
+      return [line("list", none), ...keyLines(`${at}[]`, child.items)];
     }
-    const fallback = child.default === undefined && !isMap(child) ? "" : `\`${defaultOf(child)}\``;
-    return [[`\`${at}\``, typeName(child), fallback, child.description ?? ""]];
+    return [
+      line(typeName(child), child.default === undefined && !isMap(child) ? undefined : defaultOf(child, Boolean)),
+    ];
   });
 }
 
@@ -133,11 +134,12 @@ function typeName(node: SchemaNode): string {
   const [member] = Object.values(node.properties ?? {});
   if (isMap(node) && member !== undefined) return `map of ${typeName(member)}`;
   if (node.type === "object") return "section";
-  const name =
-    { integer: "whole number", string: "text", boolean: "true or false" }[node.type ?? ""] ?? node.type ?? "";
+  const name = { integer: "integer", string: "text", boolean: "boolean" }[node.type ?? ""] ?? node.type ?? "";
   if (node.minimum === undefined && node.maximum === undefined) return name;
   if (node.maximum === undefined) return `${name}, ≥ ${node.minimum}`;
-  return `${name}, ${node.minimum ?? "…"} to ${node.maximum}`;
+  // Times in milliseconds may be as long as a day.
+  if (node.maximum === 86_400_000) return name;
+  return `${name}, ${node.minimum ?? "…"}–${node.maximum}`;
 }
 
 function modelsPage(schema: SchemaNode): string {
@@ -151,11 +153,10 @@ function modelsPage(schema: SchemaNode): string {
     "`MODEL_REGISTRY_PATH` names a YAML or JSON file with one map `models:`, key → record. It is merged over the shipped `defaults/models.yaml`. A record with a known key changes only the fields that it names; a new key needs a complete record. Routing chooses the first enabled model of a role, your own file's first. `enabled: false` takes a model out of service.",
     "At least one enabled `worker` and one enabled `senior` are needed. A `scout` must be free, and no other model may be. Prices bound the cost of a request, so the gateway does not start with a model that is neither free nor priced.",
     "## Fields of a record",
-    table(
-      ["key", "type", "default", "meaning"],
-      keyRows("", record)
-        .filter(([key = ""]) => !/\[\]\.(?:input|cached_input|cache_write|output|request)`$/.test(key))
-        .map(([key = "", ...rest]) => [key.replace("`.", "`"), ...rest]),
+    list(
+      keyLines("", record).filter(
+        (line) => !/^`[^`]*\[\]\.(?:input|cached_input|cache_write|output|request)`/.test(line),
+      ),
     ),
     "A tier or a window names any of the prices. Its `input` is the price of cached tokens too where the record names no `cached_input`.",
     "## Shipped models",
@@ -177,58 +178,83 @@ function modelsPage(schema: SchemaNode): string {
 }
 
 function commandLinePage(): string {
+  const all = program.commands.flatMap((command) => [command, ...command.commands]);
+  // What several commands take is explained once.
+  const seen = new Map<string, number>();
+  for (const line of all.flatMap(takenBy)) seen.set(line, (seen.get(line) ?? 0) + 1);
+  const common = [...seen].filter(([, times]) => times > 1).map(([line]) => line);
   return page([
     "# Command line",
     "Commands read the same environment variables and files as the gateway ([settings](settings.md)), so run them in the gateway's environment. The exit code is 0 on success, 1 when the command failed or found a problem, and 2 for wrong usage and for invalid settings or files.",
-    "Every command also takes `--help`; `--json`, which prints one JSON value and nothing else; and `--env-file FILE`, which reads settings as `NAME=value` lines, each value literally, beneath the environment. `<values>` are separated by commas; `none` is an empty field.",
-    ...program.commands.flatMap((command) => commandSections(command, "")),
+    "Every command also takes `--help`; `--json`, which prints one JSON value and nothing else; and `--env-file FILE`, which reads settings as `NAME=value` lines, each value literally, beneath the environment. Several commands take these, which are not explained again:",
+    list(common),
+    ...program.commands.flatMap((command) => commandSections(command, "", common)),
   ]);
 }
 
-function commandSections(command: Command, parent: string): string[] {
+/** `<id>`, `[file]` or `<id…>`. */
+function argumentName(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? "…" : ""}`;
+  return argument.required ? `<${name}>` : `[${name}]`;
+}
+
+/** What a command takes and not every command does, as `name: meaning`; filters that say no more than their name as one. */
+function takenBy(command: Command): string[] {
+  const given = [
+    ...command.registeredArguments.map((argument) => ({ ...argument, named: argumentName(argument) })),
+    ...command.options.map((option) => ({ ...option, named: option.flags })),
+  ].filter(({ named, description }) => named !== "--env-file <file>" && description !== "print JSON");
+  const isFilter = ({ description }: (typeof given)[number]) => description.startsWith("only requests with this ");
+  const filters = given.filter(isFilter).map(({ named }) => named.split(" ")[0]);
+  const lines = given
+    .filter((each) => !isFilter(each))
+    .map(({ named, description, defaultValue, defaultValueDescription }) => {
+      const fallback = defaultValueDescription ?? (defaultValue === undefined ? "" : String(defaultValue));
+      return `\`${named}\`: ${description}${fallback === "" ? "" : ` (default: ${fallback})`}`;
+    });
+  if (filters.length > 0)
+    lines.push(
+      `\`${filters.join(" ")}\`: only requests with one of the values, which commas separate; \`none\` is an empty field`,
+    );
+  return lines;
+}
+
+function commandSections(command: Command, parent: string, common: readonly string[]): string[] {
   const name = `${parent} ${command.name()}`.trim();
-  if (command.commands.length > 0) {
-    return [
-      `## ${name}`,
-      `${command.description()}.`,
-      ...command.commands.flatMap((child) => commandSections(child, name)),
-    ];
-  }
+  const heading = `${parent === "" ? "##" : "###"} ${name}`;
+  const about = `${command.description().replace(/^./, (letter) => letter.toUpperCase())}.`;
+  if (command.commands.length > 0)
+    return [heading, about, ...command.commands.flatMap((child) => commandSections(child, name, common))];
   let help = "";
   const writeOut = (text: string) => {
     help += text;
   };
-  command.configureOutput({ writeOut, getOutHelpWidth: () => 110 }).outputHelp();
-  // What every command has, and what the heading says, is left out; filters that say no more than their name share a line.
-  const filters = [...help.matchAll(/^ {2}(--[\w-]+) <values> +only requests with this .*\n/gm)];
-  const filterLine = filters.length === 0 ? "" : `  ${filters.map(([, option]) => option).join(" ")} <values>\n`;
-  const own = help
-    .replace(filters[0]?.[0] ?? "", filterLine)
-    .replaceAll(
-      /^ {2}(?:--json {2,}print JSON|--env-file <file>|-h, --help|.*<values> +only requests with this ).*\n/gm,
-      "",
-    )
-    .replace(/Options:\n\n/, "")
-    .replace(/^Usage: smart-gateway (?:.* \[options\]\n\n)?/, "")
-    .replace(" [options]", "");
-  return [`${parent === "" ? "##" : "###"} ${name}`, `\`\`\`\n${own.trimEnd()}\n\`\`\``];
+  command.configureOutput({ writeOut }).outputHelp();
+  const [, example] = /^Example: (.*)$/m.exec(help) ?? [];
+  const lines = takenBy(command);
+  const named = lines.filter((line) => common.includes(line)).map((line) => line.split(":")[0]);
+  const own = lines.filter((line) => !common.includes(line));
+  const taken = [...own, ...(named.length > 0 ? [named.join(", ")] : [])];
+  return [
+    heading,
+    about,
+    ...(taken.length === 0 ? [] : [list(taken)]),
+    ...(example === undefined || example === `smart-gateway ${name}` ? [] : [`\`${example}\``]),
+  ];
 }
 
 function settingsPage(): string {
-  const rows = Object.entries(settingsTable).map(([name, { fallback, about }]) => [
-    `\`${name}\``,
-    fallback === "" ? "none" : `\`${fallback}\``,
-    about,
-  ]);
+  const lines = Object.entries(settingsTable).map(
+    ([name, { fallback, about }]) => `\`${name}\`${fallback === "" ? "" : ` (default \`${fallback}\`)`}: ${about}`,
+  );
   return page([
     "# Settings",
-    "Settings are read once, at start, from the environment and from a file `.env` in the working directory. An empty value counts as unset. If settings are invalid, all of them are listed, and the exit code is 2. Values of secret settings are never printed.",
-    table(["name", "default", "meaning"], rows),
-    `${secretSettings.map((name) => `\`${name}_FILE\``).join(", ")} name a file that holds the value instead, such as a mounted secret; it is read at start, without the white space around it. Both forms set is an error.`,
+    "Read once, at start, from the environment and from the file that `serve --env-file` names. An empty value counts as unset. Invalid settings are listed, all at once, with exit code 2.",
+    list(lines),
+    `${secretSettings.map((name) => `\`${name}_FILE\``).join(", ")} name a file that holds the value instead, such as a mounted secret. Both forms set is an error.`,
     "## Further variables",
-    "Read by the runtime, by libraries, or by single commands. `NODE_EXTRA_CA_CERTS` and `MIMALLOC_PURGE_DELAY` have no effect in `.env`, because the runtime reads them before that file.",
-    table(["name", "meaning"], furtherVariables),
-    "The policy and the model registry are separate files: see [policy](policy.md) and [models](models.md).",
+    "Read by the runtime, by libraries, or by single commands. `NODE_EXTRA_CA_CERTS` and `MIMALLOC_PURGE_DELAY` have no effect in an env file, because the runtime reads them before.",
+    list(furtherVariables.map((row) => row.join(": "))),
   ]);
 }
 
@@ -253,11 +279,11 @@ const furtherVariables = [
 function logPage(): string {
   const rows = logEvents
     .toSorted((a, b) => (a.event < b.event ? -1 : 1))
-    .map(({ event, level, meaning }) => `* \`${event}\` (${level}): ${meaning}`);
+    .map(({ event, level, meaning }) => `\`${event}\` (${level}): ${meaning}`);
   return page([
     "# Log",
     "One event per line, on standard output: `level`, `node` (`NODE_ID`), `event`, `time` in UTC, and the event's own fields, which are flat. `LOG_LEVEL` is the lowest level that is written, `LOG_FORMAT` the form. No field has text of a prompt or an answer, a token or a key. Fields that end in `_nano_usd` are nano-US-dollars.",
-    rows.join("\n"),
+    list(rows),
     "If the reader of the output is too slow, lines are dropped, and `log_lines_dropped` (warn) says how many.",
   ]);
 }
@@ -273,24 +299,37 @@ function credentialsPage(): string {
     "What the privacy gate looks for, made from its tables. [The privacy gate](../privacy.md) explains them. `§` stands for the secret.",
     "## Beside a name",
     "A name such as `DB_PASSWORD`, `apiKey` or `Authorization`, and how its value may stand beside it, apart from `=`, `:` and their like.",
-    table(
-      ["notation", "found", "kept"],
-      nameNotations.map(({ notation, found, kept }) => [notation, code(found), code(kept)]),
-    ),
+    list(nameNotations.map(({ notation, found, kept }) => `${notation}: ${code(found)}, but not ${code(kept)}`)),
     "## Values that are kept",
     "A value of one of these forms is no secret, whatever its name.",
-    table(
-      ["form", "kept", "replaced"],
-      keptForms.map(({ form, kept, replaced }) => [form, code(kept), code(replaced)]),
-    ),
+    list(keptForms.map(({ form, kept }) => `${form}: ${code(kept)}`)),
     "## Commands",
-    table(
-      ["found", "kept"],
-      commands.map(({ found, kept }) => [code(found), code(kept)]),
-    ),
+    list(commands.map(({ found }) => code(found))),
     "## Tokens",
     "By the vendor's beginning, and the length and alphabet of what follows:",
     `${tokens.join(", ")}.`,
+  ]);
+}
+
+function errorsPage(): string {
+  const isCause = new Set<string>(causes);
+  // One line for each code and status. A message that is nothing but its values says less than what stands beside it.
+  const linesOf = (of: keyof typeof errorRows) => {
+    const messages = new Map<string, string[]>();
+    for (const { code, status, sentence, addition } of errorRows[of]) {
+      const name = `${isCause.has(code) ? `[\`${code}\`](causes.md#${code})` : `\`${code}\``} (${status})`;
+      const said = [/^\{\w+\}\.?$/.test(sentence) ? "" : sentence, addition].filter(Boolean).join(" ");
+      messages.set(name, [...(messages.get(name) ?? []), said]);
+    }
+    return list([...messages].map(([name, said]) => `${name}: ${said.join(" · ")}`));
+  };
+  return page([
+    "# Errors",
+    'Every error is `{"detail": "…"}`, the message. For SDKs, and with `X-Smart-Gateway-Errors: openai`, it also has `error.code`, which is one of these words and does not change, and OpenAI\'s `error.type`: `authentication_error` with 401, `permission_error` with 403, `not_found_error` with 404, `rate_limit_error` with 429, else `invalid_request_error` below 500 and `api_error` from there. Records have the code as `error_class`. `Retry-After` and `x-should-retry: true` say how long to wait where that can help; `x-should-retry: false` says that it cannot ([clients](../guides/clients.md#errors)).',
+    "A stream that breaks off ends with a chunk whose `error.metadata.error_type` is the code. Codes of the upstream are there without their beginning (`cut_off`, `timed_out`), except for `upstream_error`.",
+    linesOf("ofRequests"),
+    "## The dashboard",
+    linesOf("ofDashboard"),
   ]);
 }
 
@@ -298,25 +337,26 @@ function metricsPage(): string {
   const catalog = createMetrics()
     .catalog()
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  // Of counters and histograms the sum is the only sensible rule, so only gauges have a column for it.
-  const rowsOf = (type: string) =>
-    catalog
-      .filter((metric) => metric.type === type)
-      .map(({ name, aggregator, labelNames, help }) => [
-        [`\`${name}\``, ...labelNames.map((label) => `\`${label}\``)].join(" "),
-        ...(type === "gauge" ? [aggregator] : []),
-        help,
-      ]);
+  // Of counters and histograms the sum is the only sensible rule, so only gauges state theirs.
+  const linesOf = (type: string) =>
+    list(
+      catalog
+        .filter((metric) => metric.type === type)
+        .map(({ name, aggregator, labelNames, help }) => {
+          const named = [name, ...labelNames].map((word) => `\`${word}\``).join(" ");
+          return `${named}${type === "gauge" && aggregator !== "sum" ? ` (${aggregator})` : ""}: ${help}`;
+        }),
+    );
   return page([
     "# Metrics",
     "`GET /metrics` answers in the Prometheus text format, without authentication. Names end in their unit; a name's labels stand behind it. The values of labels are fixed in the code or come from the operator's files, never from a caller. A part that is not in use has no samples.",
-    "With `WORKERS` above 1 every worker answers for the whole gateway: counters and histograms are summed, gauges as the column *workers* says. The counters of a worker that has ended are kept, except for its last seconds, so they never decrease while the gateway runs. Of a worker that does not answer within a second, the last samples count.",
+    "With `WORKERS` above 1 every worker answers for the whole gateway: values are summed, or, where it says so, the largest (max) or the smallest (min) counts. The counters of a worker that has ended are kept, except for its last seconds, so they never decrease while the gateway runs. Of a worker that does not answer within a second, the last samples count.",
     "## Gauges",
-    table(["name", "workers", "meaning"], rowsOf("gauge")),
+    linesOf("gauge"),
     "## Counters",
-    table(["name", "meaning"], rowsOf("counter")),
+    linesOf("counter"),
     "## Histograms",
-    table(["name", "meaning"], rowsOf("histogram")),
+    linesOf("histogram"),
   ]);
 }
 
@@ -328,26 +368,28 @@ function dashboardApiPage(): string {
     return { name: `${method} /dashboard/api/${path}`, about, rows: taken && fieldRows(jsonSchemaOf(taken, "")) };
   });
   // The list of decisions has every filter: what others take in the same form is only named there.
-  const list = "GET /dashboard/api/decisions";
-  const known = endpoints.find(({ name }) => name === list)?.rows?.map((row) => row.join(": ")) ?? [];
+  const decisions = "GET /dashboard/api/decisions";
+  const known = endpoints.find(({ name }) => name === decisions)?.rows?.map((row) => row.join(": ")) ?? [];
   const fieldsOf = (name: string, rows: string[][] = []) => {
-    const same = name === list ? [] : rows.filter((row) => known.includes(row.join(": ")));
-    const named = same.length === known.length ? "The fields of" : `${same.map(([field]) => field).join(" ")}: as in`;
+    const same = name === decisions ? [] : rows.filter((row) => known.includes(row.join(": ")));
+    const named = same.length === known.length ? "The fields" : same.map(([field]) => field).join(" ");
     const lines = rows.filter((row) => !same.includes(row)).map((row) => row.join(": "));
-    return [...(same.length === 0 ? [] : [`${named} the list of decisions.`]), ...lines].map((line) => `* ${line}`);
+    return list([...(same.length === 0 ? [] : [`${named} of the list of decisions`]), ...lines]);
   };
   return page([
     "# The dashboard's API",
     "This API gives the contents of the dashboard at `/dashboard` as JSON. Without `DASHBOARD_TOKEN` it answers callers from the gateway's own machine; with it, every caller that sends `Authorization: Bearer <DASHBOARD_TOKEN>` or has signed in at `/dashboard/login` ([decision 0145](../decisions/0145-web-pages-may-not-call-a-gateway-on-loopback.md)). Writes without a bearer need the header `X-Smart-Gateway-CSRF: 1`.",
     'A GET takes its fields in the query, a POST in a JSON body. Times are milliseconds since the Unix epoch and end in `_ms`, as durations do; money is whole nano-US-dollars. A number with a `filter` is the sum of the list that `GET decisions` gives with this filter. `{…}` in a path is one URL-encoded segment. Errors are `{"detail": "…"}`. A range begins at a full UTC hour and ends with the current hour; `from_ms` and `to_ms` name any other range. Server-sent events have an `event:` of their `kind`. The types of the answers stand in `src/dashboard/endpoints/`.',
     "## Endpoints",
-    ...endpoints.flatMap(({ name, about, rows }) => [
-      `### ${name}`,
-      [about, "", ...fieldsOf(name, rows)].join("\n").trimEnd(),
-    ]),
+    ...endpoints.flatMap(({ name, about, rows }) => [`### ${name}`, `${about}\n\n${fieldsOf(name, rows)}`.trimEnd()]),
     "## DecisionRecord",
     "What is recorded of each request, for `GET decisions/{id}`, `GET /v1/route/decisions/{id}` and the command line. What is not known is null.",
-    table(["field", "meaning"], fieldRows(jsonSchemaOf(DecisionRecord, ""))),
+    list([
+      ...fieldRows(jsonSchemaOf(DecisionRecord, ""))
+        .filter(([field = ""]) => !field.startsWith("`inputs."))
+        .map((row) => row.join(": ")),
+      "`inputs`: all that the decision saw, so that it can be made again",
+    ]),
   ]);
 }
 
@@ -384,9 +426,13 @@ function page(blocks: readonly string[]): string {
   return `${[generatedNote, ...blocks].join("\n\n")}\n`;
 }
 
+function list(lines: readonly string[]): string {
+  return lines.map((line) => `* ${line}`).join("\n");
+}
+
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+  return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }
 
 function wrapped(text: string, width: number): string[] {

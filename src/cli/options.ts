@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError, type Option } from "commander";
-import { type AuthKeys, loadAuthKeys } from "#config/auth-keys.ts";
+import { type AuthKeys, endOfDayMs, loadAuthKeys } from "#config/auth-keys.ts";
 import { loadConfig } from "#config/load-config.ts";
 import { type ConfiguredFiles, type ParsedSettings, parseSettings } from "#config/settings.ts";
 import type { DatabaseLocation } from "#db/database-url.ts";
-import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
+import { parseUsd } from "#domain/money/money.ts";
 import type { Operator } from "#operator/audit.ts";
+import { invalidInput, type OperatorProblem } from "#operator/problem.ts";
 import { type OperatorStores, withDatabase } from "#operator/stores.ts";
-import { utcDayOf } from "#platform/time.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
-import { badUsage, type CommandFailure, type OutputOptions, valid } from "./output.ts";
+import { valid } from "./output.ts";
 
 /** A command as data; `--json` is an option of each. */
 export interface CommandSpec {
@@ -23,7 +23,7 @@ export interface CommandSpec {
   readonly options?: readonly OptionSpec[];
   /** Of its help; its name alone when absent. */
   readonly example?: string;
-  /** Gets the arguments, then the options. */
+  /** Gets the arguments, then the options; returns a `Result`, unless it prints by itself. */
   readonly run: (...given: never[]) => unknown;
 }
 
@@ -32,58 +32,52 @@ export type OptionSpec =
   | readonly [flags: string, about: string, parse?: ((text: string) => unknown) | undefined, fallback?: string]
   | Option;
 
-/** What commands on the configuration take. */
-export interface ConfigOptions extends OutputOptions {
-  /** The model registry file. */
+/** What commands on the configuration take: the model registry file. */
+export interface ConfigOptions {
   readonly models?: string;
 }
 
-/** An amount in US dollars; a cap is rounded down, what was paid up. */
-export function usd(rounding: "up" | "down") {
-  return (text: string): NanoUsd => {
-    const amount = parseUsd(text, rounding);
-    if (amount === undefined) throw new InvalidArgumentError("an amount in US dollars, such as 7.50");
-    return amount;
-  };
-}
-
-/** A UTC day, or the word `today`. */
-export function utcDay(text: string): string {
-  if (text === "today") return text;
-  const day = new Date(`${text}T00:00:00Z`);
-  if (Number.isNaN(day.getTime()) || utcDayOf(day.getTime()) !== text)
-    throw new InvalidArgumentError("a UTC day as YYYY-MM-DD, or today");
-  return text;
-}
-
-export function wholeNumber(least: number, most: number) {
-  return (text: string): number => {
-    const value = Number(text);
-    if (!/^\d+$/.test(text) || value < least || value > most)
-      throw new InvalidArgumentError(`a whole number from ${least} to ${most}`);
+/** `parse` returns undefined for what is not of this form. */
+function parsed<T>(form: string, parse: (text: string) => T | undefined) {
+  return (text: string): T => {
+    const value = parse(text);
+    if (value === undefined) throw new InvalidArgumentError(form);
     return value;
   };
 }
 
+/** An amount in US dollars; a cap is rounded down, what was paid up. */
+export const usd = (rounding: "up" | "down") =>
+  parsed("an amount in US dollars, such as 7.50", (text) => parseUsd(text, rounding));
+
+export const utcDay = parsed("a UTC day as YYYY-MM-DD, or today", (text) =>
+  text === "today" || endOfDayMs(text) !== undefined ? text : undefined,
+);
+
+/** The end of a UTC day, in milliseconds since the epoch. */
+export const endOfDay = parsed("a UTC day as YYYY-MM-DD", endOfDayMs);
+
+export const wholeNumber = (least: number, most: number) =>
+  parsed(`a whole number from ${least} to ${most}`, (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    return value >= least && value <= most ? value : undefined;
+  });
+
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
 /** A time: a duration before now (`90m`, `24h`, `30d`), a UTC day, or ISO 8601. Milliseconds since the epoch. */
-export function time(text: string): number {
+export const time = parsed("expected a duration (90m, 24h, 30d), a UTC day or an ISO 8601 time", (text) => {
   const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
   if (unit !== undefined) return Date.now() - Number(count) * unitMs[unit as keyof typeof unitMs]; // by the pattern
-  const parsed = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(parsed))
-    throw new InvalidArgumentError("expected a duration (90m, 24h, 30d), a UTC day or an ISO 8601 time");
-  return parsed;
-}
+  const ms = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+});
 
-/** Throws where there can be no records in a span of time. */
 export function checkSpan({ since, until }: { readonly since?: number; readonly until?: number }): void {
   if (since === undefined || until === undefined || since < until) return;
-  throw badUsage("--until must be later than --since");
+  throw invalidInput("--until must be later than --since");
 }
 
-/** Every command reads its settings here, whatever it does. */
 export function settingsInForce(): ParsedSettings["settings"] {
   return valid(parseSettings(process.env)).settings;
 }
@@ -94,17 +88,15 @@ function configuredFiles(): ConfiguredFiles {
   return parsed.kind === "ok" ? parsed.settings : parsed.files;
 }
 
-/** The settings of a command that asks the aggregator. */
 export function aggregatorSettings() {
   const settings = settingsInForce();
   const { upstream } = settings;
   if (upstream.kind === "demo") {
-    throw badUsage("demo mode has no aggregator: set UPSTREAM_API_KEY or UPSTREAM_BASE_URL");
+    throw invalidInput("demo mode has no aggregator: set UPSTREAM_API_KEY or UPSTREAM_BASE_URL");
   }
   return { settings, upstream };
 }
 
-/** Runs a command's work on the database that the settings name. */
 export function onDatabase<T>(
   failed: string,
   work: (stores: OperatorStores, location: DatabaseLocation) => T | Promise<T>,
@@ -119,7 +111,7 @@ export const onRecords = <T>(work: (store: RecordStore) => Promise<T>) =>
 /** The accepted keys of `AUTH_KEYS_FILE`; undefined without one. */
 export function keysOfFile(): AuthKeys | undefined {
   const { authKeysFile } = settingsInForce();
-  return authKeysFile === undefined ? undefined : valid(loadAuthKeys(authKeysFile)).keys;
+  return authKeysFile === undefined ? undefined : valid(loadAuthKeys(authKeysFile)).value;
 }
 
 /** The policy and the models of these files, else of those that the settings name; and what in them has no effect. */
@@ -130,7 +122,7 @@ export function configIn(policyFile: string | undefined, modelsFile: string | un
 }
 
 /** The text of a file, or of standard input (`-`). `problem`: how the command ends where it cannot be read. */
-export function readInput(file: string, problem: (text: string) => CommandFailure): string {
+export function readInput(file: string, problem: (text: string) => OperatorProblem): string {
   try {
     return readFileSync(file === "-" ? 0 : file, "utf8");
   } catch (error) {

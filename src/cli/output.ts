@@ -4,36 +4,33 @@ import { formatProblems, type Invalid, type Problem } from "#config/problem.ts";
 import { dollarText } from "#domain/money/money.ts";
 import { OperatorProblem } from "#operator/problem.ts";
 
-/** How a command ends: done, failed at what it was asked, or asked wrongly (usage, settings, configuration files, no such database). */
+/** `badUsage`: also settings or files that are not valid, or no such database. */
 export const exitCodes = { ok: 0, failed: 1, badUsage: 2 } as const;
 
-/** What every command takes. */
-export interface OutputOptions {
-  readonly json?: true;
+export function codeFor(ok: boolean): number {
+  return ok ? exitCodes.ok : exitCodes.failed;
 }
 
-/** Ends a command: its message goes to standard error, or with --json as `{ok: false, problem}` to standard output. */
-export class CommandFailure extends Error {
-  readonly exitCode: number;
-  readonly problems: readonly Problem[] | undefined;
+/** What a command has found or done: `value` is printed with --json, else `text`. */
+export interface Result {
+  readonly value: unknown;
+  readonly text?: string;
+  /** 1 where the answer is no, or something is wrong. */
+  readonly exitCode?: number;
+}
 
-  constructor(exitCode: number, message: string, problems?: readonly Problem[]) {
-    super(message);
-    this.exitCode = exitCode;
+/** Settings or configuration files that are not valid. */
+class InvalidConfiguration extends OperatorProblem {
+  readonly problems: readonly Problem[];
+
+  constructor(problems: readonly Problem[]) {
+    super("invalid", formatProblems(problems));
     this.problems = problems;
   }
 }
 
-export function badUsage(problem: string): CommandFailure {
-  return new CommandFailure(exitCodes.badUsage, problem);
-}
-
-export function failed(problem: string): CommandFailure {
-  return new CommandFailure(exitCodes.failed, problem);
-}
-
-export function invalid(problems: readonly Problem[]): CommandFailure {
-  return new CommandFailure(exitCodes.badUsage, formatProblems(problems), problems);
+export function invalid(problems: readonly Problem[]): OperatorProblem {
+  return new InvalidConfiguration(problems);
 }
 
 /** What was loaded; throws the problems of the operator's files or settings where it is not valid. */
@@ -44,44 +41,35 @@ export function valid<T extends { readonly kind: string }>(loaded: T | Invalid):
 
 /** Prints what has ended the command, and returns its exit code. Throws what is a defect. */
 export function reportFailure(error: unknown, json: boolean): number {
-  if (error instanceof CommandFailure) {
-    const { message, problems } = error;
-    if (json) printJson({ ok: false, ...(problems === undefined ? { problem: message } : { problems }) });
-    else console.error(message);
-    return error.exitCode;
-  }
   if (error instanceof OperatorProblem) {
-    const isUsage = error.kind === "invalid" || error.code === "unknown_model";
-    const code = isUsage ? exitCodes.badUsage : exitCodes.failed;
-    return reportFailure(new CommandFailure(code, error.message), json);
+    const problem = error instanceof InvalidConfiguration ? { problems: error.problems } : { problem: error.message };
+    if (json) printJson({ ok: false, ...problem });
+    else console.error(error.message);
+    return error.kind === "invalid" || error.code === "unknown_model" ? exitCodes.badUsage : exitCodes.failed;
   }
   if (!(error instanceof CommanderError)) throw error;
-  // Help that was asked for has code 0; all else that the parser throws is about how it was called, and said already but in JSON.
+  // Of the parser; it has said it already, but in JSON. Help that was asked for has code 0.
   if (error.exitCode === 0) return exitCodes.ok;
   if (json) printJson({ ok: false, problem: error.message.replace(/^error: /, "") });
   return exitCodes.badUsage;
 }
 
-/**
- * Prints text and a line break on standard output. Not `console.log`, which says nothing when the text could not be written; an
- * error of `process.stdout` ends the command (main.ts).
- */
+/** Not `console.log`, which says nothing when the text could not be written; an error of `process.stdout` ends the command. */
 export function printText(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** One JSON value on standard output: what every command prints with `--json`, and nothing else. */
-export function printJson(value: unknown): void {
+function printJson(value: unknown): void {
   printText(JSON.stringify(value, null, 2));
 }
 
-/** Prints a command's result: the value with --json, else `text`. */
-export function print(value: unknown, { json }: OutputOptions, text: string = textOf(value)): void {
+export function printResult({ value, text, exitCode = exitCodes.ok }: Result, json: boolean): void {
   if (json) printJson(value);
-  else printText(text);
+  else printText(text ?? textOf(value));
+  process.exitCode = exitCode;
 }
 
-/** Any value for a reader: a list of records is a table, a record is lines of `name  value`, and what it contains stands below it. */
+/** Any value for a reader: a list of records is a table, a record is lines of `name  value`, with what it contains below. */
 export function textOf(value: unknown): string {
   if (isTable(value)) return textTable(value);
   if (!isSection(value)) return String(value);
@@ -104,7 +92,7 @@ export function textTable(rows: readonly object[], columns: readonly string[] = 
   return alignedLines([columns.map((column) => titleOf(column).toUpperCase()), ...cells]).join("\n");
 }
 
-/** Lines of cells as columns, each at least so wide. A column whose cells all look like numbers is aligned to the right. */
+/** Lines of cells as columns, each at least so wide; numbers are aligned to the right. */
 export function alignedLines(rows: readonly (readonly string[])[], least: readonly number[] = []): string[] {
   const widths = (rows[0] ?? []).map((_, at) => Math.max(least[at] ?? 0, ...rows.map((row) => row[at]?.length ?? 0)));
   const isNumber = (cell = "") => /^[-–−+~?]?\$?[\d.,]*%?(?: (?:ms|s|m \d\d s))?$/.test(cell);

@@ -1,15 +1,16 @@
 import { Command, Option } from "commander";
+import { version } from "#build.ts";
 import { readEnvFile } from "#config/env-file.ts";
-import { version } from "../../package.json";
 import type { CommandSpec, OptionSpec } from "./options.ts";
-import { valid } from "./output.ts";
-
-interface Commands {
-  readonly commands: readonly CommandSpec[];
-}
+import { printResult, type Result, valid } from "./output.ts";
 
 /** Names, summaries, and where the commands are: only those that were asked for are loaded. */
-const groups: { readonly [name: string]: readonly [summary: string, load: () => Promise<Commands>] } = {
+const groups: {
+  readonly [name: string]: readonly [
+    summary: string,
+    load: () => Promise<{ readonly commands: readonly CommandSpec[] }>,
+  ];
+} = {
   serve: ["run the gateway; without settings in demo mode", () => import("./commands/serve.ts")],
   init: [
     "write settings, policy and models to start from; takes key, base URL and port from the environment",
@@ -30,10 +31,7 @@ const groups: { readonly [name: string]: readonly [summary: string, load: () => 
   migrate: ["bring the database to this version's schema", () => import("./commands/database.ts")],
 };
 
-/**
- * The program with the commands set up that `wanted` selects; the others have only their names and summaries. `silentErrors`: the
- * parser throws what is wrong with the arguments, and does not print it as well.
- */
+/** `wanted` selects the commands that are loaded. `silentErrors`: the parser only throws what is wrong with the arguments. */
 export async function programWith(
   wanted: (name: string) => boolean,
   { silentErrors = false }: { readonly silentErrors?: boolean } = {},
@@ -44,8 +42,11 @@ export async function programWith(
     .helpOption("-h, --help", "print this help")
     .showHelpAfterError("(add --help to see what there is)")
     .exitOverride();
-  // Before a command runs: all read their settings from the environment.
-  program.hook("preAction", (_, command) => readEnvironment(command.opts()["envFile"]));
+  // All commands read their settings from the environment, which goes before the file.
+  program.hook("preAction", (_, command) => {
+    const file: string | undefined = command.opts()["envFile"];
+    if (file !== undefined) for (const [name, value] of valid(readEnvFile(file)).values) process.env[name] ||= value;
+  });
   if (silentErrors) program.configureOutput({ writeErr: () => {} });
   for (const [name, [summary, load]] of Object.entries(groups)) {
     const group = program.command(name).description(summary);
@@ -72,13 +73,12 @@ function define(
     "settings as NAME=value lines, each value literally; the environment goes before",
   );
   command.addHelpText("after", `\nExample: ${example}`);
-  command.action(run as (...given: unknown[]) => void); // the parser gives what the spec declares
-}
-
-/** Takes over the variables of a file that the environment does not have. */
-function readEnvironment(file: string | undefined): void {
-  if (file === undefined) return;
-  for (const [name, value] of valid(readEnvFile(file)).values) process.env[name] ||= value;
+  // The parser gives what the spec declares, and then the command.
+  const runWith = run as (...given: unknown[]) => Result | undefined | Promise<Result | undefined>;
+  command.action(async (...given) => {
+    const result = await runWith(...given);
+    if (result !== undefined) printResult(result, command.opts()["json"] === true);
+  });
 }
 
 function optionFrom([flags, about, parse, fallback]: Exclude<OptionSpec, Option>): Option {

@@ -7,6 +7,8 @@ import { type Invalid, nearest, type Problem, quoted } from "./problem.ts";
 /** The accepted bearer tokens: SHA-256 digest in lower-case hex → what is said of it; null where it has no label. */
 export type AuthKeys = ReadonlyMap<string, CallerKey | null>;
 
+type ReadKeys = { readonly kind: "ok"; readonly value: AuthKeys };
+
 /** The digest by which a token is known. */
 export function tokenDigest(token: string): string {
   return new Bun.CryptoHasher("sha256").update(token).digest("hex");
@@ -16,7 +18,7 @@ export function tokenDigest(token: string): string {
  * Reads `AUTH_KEYS_FILE`. A line has a digest, then an optional label and fields (`day_hard_usd=N`, `rpm=N`, `expires=DATE`), all with
  * white space between; `#` begins a comment. Digests are never quoted back.
  */
-export function loadAuthKeys(path: string): { readonly kind: "ok"; readonly keys: AuthKeys } | Invalid {
+export function loadAuthKeys(path: string): ReadKeys | Invalid {
   const read = readText(path, "AUTH_KEYS_FILE", 4_194_304);
   return read.kind === "ok" ? parseAuthKeys(read.text, path) : read;
 }
@@ -33,7 +35,7 @@ const fields = {
 type Field = keyof typeof fields;
 const fieldNames = Object.keys(fields) as Field[]; // its own keys
 
-export function parseAuthKeys(text: string, file: string): { readonly kind: "ok"; readonly keys: AuthKeys } | Invalid {
+export function parseAuthKeys(text: string, file: string): ReadKeys | Invalid {
   const problems: Problem[] = [];
   const keys = new Map<string, CallerKey | null>();
   const labels = new Map<string, CallerKey>();
@@ -71,7 +73,7 @@ export function parseAuthKeys(text: string, file: string): { readonly kind: "ok"
     const suggestion = "add at least one line, or unset AUTH_KEYS_FILE";
     problems.push({ file, path: "", message: "holds no digest, so that every caller would be refused", suggestion });
   }
-  return problems.length > 0 ? { kind: "invalid", problems } : { kind: "ok", keys };
+  return problems.length > 0 ? { kind: "invalid", problems } : { kind: "ok", value: keys };
 }
 
 /** What stands behind a digest. A mistyped field must not become a part of the label: the key would have no cap. */

@@ -1,14 +1,10 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connectTargetOf } from "#http-client/connect-target.ts";
-import type { Problem } from "./problem.ts";
+import { environmentProblem, type Problem } from "./problem.ts";
 
 /** The export that OTEL_* configures. Absent: no export, and nothing of OpenTelemetry is loaded. */
-export interface OpenTelemetrySettings {
-  readonly traces: boolean;
-  readonly metrics: boolean;
-  readonly metricIntervalMs: number;
-}
+export type OpenTelemetrySettings = Required<ReturnType<typeof openTelemetryIn>>["openTelemetry"];
 
 type Env = Readonly<Record<string, string | undefined>>;
 const signals = ["traces", "metrics"] as const;
@@ -17,41 +13,30 @@ const signals = ["traces", "metrics"] as const;
  * Reads the standard variables that decide whether anything is exported; the libraries read the rest. A variable that cannot
  * be followed is a warning and never stops the start: these belong to the environment, not to this program alone.
  */
-export function openTelemetryIn(env: Env): {
-  readonly openTelemetry?: OpenTelemetrySettings;
-  readonly warnings: readonly string[];
-} {
-  if (env["OTEL_SDK_DISABLED"]?.trim().toLowerCase() === "true") return { warnings: [] };
-  const warnings: string[] = [];
-  const [traces, metrics] = signals.map((signal) => isWanted(signal, env, warnings));
-  if (!traces && !metrics) return { warnings };
+export function openTelemetryIn(env: Env) {
+  const [traces, metrics] = signals.map((signal) => exportOf(signal, env));
+  const warnings = [traces, metrics].filter((wanted) => typeof wanted === "string");
+  if (traces !== true && metrics !== true) return { warnings };
   const interval = Number(env["OTEL_METRIC_EXPORT_INTERVAL"] || 60_000);
   const metricIntervalMs = Number.isSafeInteger(interval) && interval >= 100 ? interval : 60_000;
   return { openTelemetry: { traces: traces === true, metrics: metrics === true, metricIntervalMs }, warnings };
 }
 
-function isWanted(signal: (typeof signals)[number], env: Env, warnings: string[]): boolean {
+/** Whether a signal is exported, or why not. */
+function exportOf(signal: (typeof signals)[number], env: Env): boolean | string {
   const upper = signal.toUpperCase();
-  const exporter = env[`OTEL_${upper}_EXPORTER`]?.trim();
-  if (exporter === "none") return false;
-  if (exporter !== undefined && exporter !== "" && exporter !== "otlp") {
-    warnings.push(`OTEL_${upper}_EXPORTER=${exporter} is not known here: ${signal} are exported by otlp only.`);
-    return false;
-  }
+  const exporter = env[`OTEL_${upper}_EXPORTER`]?.trim() || undefined;
+  if (env["OTEL_SDK_DISABLED"]?.trim().toLowerCase() === "true" || exporter === "none") return false;
+  if (exporter !== undefined && exporter !== "otlp")
+    return `OTEL_${upper}_EXPORTER=${exporter} is not known here: ${signal} are exported by otlp only.`;
   const endpoints = [`OTEL_EXPORTER_OTLP_${upper}_ENDPOINT`, "OTEL_EXPORTER_OTLP_ENDPOINT"];
   const name = endpoints.find((each) => env[each]);
-  if (name === undefined && exporter !== "otlp") return false;
+  if (name === undefined && exporter === undefined) return false;
   const protocol = env[`OTEL_EXPORTER_OTLP_${upper}_PROTOCOL`] || env["OTEL_EXPORTER_OTLP_PROTOCOL"];
-  if (protocol === "grpc") {
-    warnings.push(`OTEL_EXPORTER_OTLP_PROTOCOL=grpc is not spoken here: no ${signal} are exported. Use http/json.`);
-    return false;
-  }
-  const url = name === undefined ? undefined : URL.parse(env[name] ?? "");
-  if (url !== undefined && (url === null || !["http:", "https:"].includes(url.protocol))) {
-    warnings.push(`${name} is not an http:// or https:// URL: no ${signal} are exported.`);
-    return false;
-  }
-  return true;
+  if (protocol === "grpc")
+    return `OTEL_EXPORTER_OTLP_PROTOCOL=grpc is not spoken here: no ${signal} are exported. Use http/json.`;
+  if (name === undefined || /^https?:$/.test(URL.parse(env[name] ?? "")?.protocol ?? "")) return true;
+  return `${name} is not an http:// or https:// URL: no ${signal} are exported.`;
 }
 
 const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
@@ -61,38 +46,19 @@ const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
  * says nothing, if it adds no authority: then every call to the upstream would fail.
  */
 export function extraCaCertsProblems(path: string): Problem[] {
-  const problem = (message: string): Problem[] => [
-    {
-      file: "environment",
-      path: "NODE_EXTRA_CA_CERTS",
-      message,
-      suggestion: "name a file of certificate authorities in PEM form, or unset it",
-    },
-  ];
-  let text: string;
-  try {
-    text = readFileSync(path, "latin1");
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
-    return problem(`its file cannot be read: ${code}`);
-  }
-  const blocks = text.match(block) ?? [];
-  if (blocks.length === 0) return problem("its file holds no certificate");
-  const broken = blocks.findIndex((pem) => !isCertificate(pem));
-  return broken < 0 ? [] : problem(`certificate ${broken + 1} of its file cannot be read`);
+  const message = extraCaCertsProblem(path);
+  const suggestion = "name a file of certificate authorities in PEM form, or unset it";
+  return message === undefined ? [] : [environmentProblem("NODE_EXTRA_CA_CERTS", message, suggestion)];
 }
 
-/**
- * Whether the variable is only in `--env-file`: that file is read after the runtime has its certificate authorities, so it has no effect. False
- * where that cannot be found out.
- */
-export function isReadTooLate(path: string): boolean {
-  if (process.env["NODE_EXTRA_CA_CERTS"] !== path) return false;
+function extraCaCertsProblem(path: string): string | undefined {
   try {
-    // The environment with which the process was started (Linux).
-    return !readFileSync("/proc/self/environ", "utf8").split("\0").includes(`NODE_EXTRA_CA_CERTS=${path}`);
-  } catch {
-    return false;
+    const blocks = readFileSync(path, "latin1").match(block) ?? [];
+    const broken = blocks.findIndex((pem) => !isCertificate(pem));
+    if (broken >= 0) return `certificate ${broken + 1} of its file cannot be read`;
+    return blocks.length > 0 ? undefined : "its file holds no certificate";
+  } catch (error) {
+    return `its file cannot be read: ${error instanceof Error && "code" in error ? error.code : "unreadable"}`;
   }
 }
 
@@ -105,24 +71,29 @@ function isCertificate(pem: string): boolean {
 }
 
 /**
- * What is wrong with the proxy that the process's environment names for the upstream. The HTTP client reads it by itself, and could
- * send nothing.
+ * Whether the variable is only in `--env-file`: that file is read after the runtime has its certificate authorities, so it has no effect. False
+ * where that cannot be found out.
  */
+export function isReadTooLate(path: string): boolean {
+  try {
+    // The environment with which the process was started (Linux).
+    const began = readFileSync("/proc/self/environ", "utf8").split("\0");
+    return process.env["NODE_EXTRA_CA_CERTS"] === path && !began.includes(`NODE_EXTRA_CA_CERTS=${path}`);
+  } catch {
+    return false;
+  }
+}
+
+/** What is wrong with the proxy that the environment names for the upstream: the HTTP client reads it by itself, and could send nothing. */
 export function upstreamProxyProblems(baseUrl: string): Problem[] {
-  const url = URL.parse(baseUrl);
-  if (url === null) return [];
+  const url = new URL(baseUrl);
   try {
     connectTargetOf(url);
     return [];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return [
-      {
-        file: "environment",
-        path: url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY",
-        message: error.message,
-        suggestion: "write it as http://host:port, or except the upstream with NO_PROXY",
-      },
-    ];
+    const name = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
+    const suggestion = "write it as http://host:port, or except the upstream with NO_PROXY";
+    return [environmentProblem(name, error.message, suggestion)];
   }
 }

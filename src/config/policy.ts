@@ -17,6 +17,9 @@ const flag = (fallback: boolean) => z.boolean().default(fallback);
 const choice = <const T extends string>(options: readonly T[], fallback: NoInfer<T>) =>
   z.enum(options).default(fallback as never); // it is one of the options
 
+/** `auto`: only where the aggregator is known to have it. */
+const automatic = () => choice(["auto", "on", "off"], "auto");
+
 /** An object all of whose keys have defaults: absent, it is its defaults. */
 function section<S extends z.ZodRawShape>(shape: S) {
   return z.strictObject(shape).prefault({} as never); // every key of every section has a default, so {} parses
@@ -58,21 +61,17 @@ const words = z
   .default([]);
 
 const Routing = section({
-  flash_below: num(90, 0, 100).describe(
-    "Scores below this go to flash. A score is the share of asks, in percent, that are easier.",
-  ),
-  pro_from: num(97, 0, 100).describe(
-    "Scores from this on go to pro. Between the two the scout is asked if it may see the task, else the midpoint decides.",
-  ),
+  flash_below: num(90, 0, 100).describe("Scores below this go to flash. A score is the percentage of easier asks."),
+  pro_from: num(97, 0, 100).describe("Scores from this on go to pro. Between, the scout or the midpoint decides."),
   weights: Weights,
   kind_bias: section(
     Object.fromEntries(taskKinds.map((kind) => [kind, bias(kind)])) as Record<TaskKind, ReturnType<typeof bias>>,
   ).describe("Points added, or subtracted, for the kind of work."),
   run_prose_chars: int(20_000, 0, 10_000_000).describe(
-    "An agent's run is in trouble, and goes to pro, when its model has written more characters of prose than this in eight calls in a row. 0: never. `policy learn` measures what your models write.",
+    "A run goes to pro when its model has written more characters of prose in eight calls in a row; 0: never. See `policy learn`.",
   ),
   high_risk_words: section({ security: words, auth: words, payment: words, destructive_migration: words }).describe(
-    "Your own words of high-risk topics, beside the shipped ones: one to three words each, `*` for any ending. An ask that names one goes to pro, unless it only reads, tests or documents.",
+    "Your own terms of high-risk topics: one to three words, `*` for any ending. An ask to change what they name goes to pro.",
   ),
 }).describe("The score and its thresholds.");
 
@@ -93,9 +92,7 @@ const Scout = section({
 
 const Privacy = section({
   redact: flag(true).describe("Replace credentials in everything the upstream would read."),
-  restore: choice(["off", "text"], "off").describe(
-    "Put replaced values back into the text of answers, never into tool calls.",
-  ),
+  restore: choice(["off", "text"], "off").describe("Put replaced values back into the text of answers."),
   personal_data: flag(false).describe("Also replace e-mail addresses, phone and card numbers and the like."),
   disabled_rules: z.array(z.string()).default([]).describe("Rules switched off by name; logged at start."),
   allow: z.array(z.string().min(1).max(512)).max(1_000).default([]).describe("Exact values that are never replaced."),
@@ -116,9 +113,6 @@ const Privacy = section({
     .max(100)
     .default([])
     .describe("Rules of your own, run by RE2 in linear time."),
-  scan_memory_bytes: int(16_777_216, 0, 4_294_967_296).describe(
-    "Memory for the results of earlier scans (positions and names of rules, never text), in bytes, so that an agent's history is not scanned anew at every turn; 0: nothing is remembered.",
-  ),
 }).describe("The privacy gate.");
 
 const Budget = section({
@@ -126,33 +120,26 @@ const Budget = section({
   per_goal_hard_usd: usd(5).describe("A goal never spends more; the request that would is denied."),
   per_day_soft_usd: usd(20).describe("The same for a UTC day, all goals together."),
   per_day_hard_usd: usd(50).describe("The same for a UTC day, all goals together."),
-  expect_ledger: flag(false).describe(
-    "The ledger has been used before: a start with an empty one is logged as an error (`ledger_missing`).",
-  ),
+  expect_ledger: flag(false).describe("Log an error (`ledger_missing`) if the ledger is empty at start."),
 }).describe("Caps. A soft cap above its hard cap counts as equal to it.");
 
 const Health = section({
   failures_in_a_row: int(5, 1).describe(
-    "Failures in a row that make a model UNHEALTHY, as does half of four times as many answers within a minute. It is DEGRADED at three fifths of it, or at a tenth of these answers.",
+    "Failures in a row that make a model UNHEALTHY, as does half of four times as many answers within a minute; DEGRADED at three fifths, or at a tenth of these answers.",
   ),
-  open_base_ms: ms(15_000).describe(
-    "First pause of an UNHEALTHY model; failed probes double it, up to a quarter of the outage.",
-  ),
+  open_base_ms: ms(15_000).describe("First pause of an UNHEALTHY model; failed probes double it."),
   open_max_ms: ms(300_000).describe("Its longest pause."),
   shed_upwards: choice(["always", "not_housekeeping", "never"], "not_housekeeping").describe(
-    "Whether traffic of a DEGRADED model may move to a more expensive tier. Housekeeping is titles, commit messages and the like.",
+    "Whether traffic of a DEGRADED model may move to a more expensive tier. Housekeeping: titles, commit messages and the like.",
   ),
   senior_fallback_chain: z
     .array(z.string())
     .min(1)
     .default(["vendor_v4_pro", "vendor_v4_flash", "vendor_emergency"])
     .describe("Models tried in this order for one that cannot serve; none of them free."),
-  free_fallback: z
-    .enum(["paid", "none"])
-    .default("paid")
-    .describe(
-      "What answers for a free model that cannot serve: a model of the chain, which costs money, or nobody: the request is refused.",
-    ),
+  free_fallback: choice(["paid", "none"], "paid").describe(
+    "Who answers for a free model that cannot serve: a model of the chain, or nobody.",
+  ),
 }).describe("When a model is trusted, and its fallbacks.");
 
 const fieldActions = z.enum(["forward", "refuse", "drop"]);
@@ -173,36 +160,22 @@ const Fields = z
   })
   .default({})
   .describe(
-    "By its name, what happens to a request field that may change the model, the provider's terms or the price. `refuse` (422), the default of those listed below; `drop` leaves it out; `forward` sends it, and `{action: forward, fee_usd: 0.02, price_factor: 2}` adds a fee per call and a multiple of the token prices to the hold.",
+    "What happens to request fields that may change model, terms or price, by name: `refuse` (422), the default of those below; `drop`; `forward`, or `{action: forward, fee_usd: 0.02, price_factor: 2}` to hold a fee per call and a multiple of the price too.",
   );
 
 const Upstream = section({
   max_attempts: int(3, 1, 10).describe("Calls per request, retries and fail-overs included; two per model."),
-  backoff_base_ms: ms(100).describe(
-    "Longest random pause before the first retry; it doubles with each call, up to two seconds.",
-  ),
-  retry_budget_per_second: num(3, 0, 1_000_000).describe(
-    "Retries per second that are allowed beside a tenth of the requests.",
-  ),
-  billing_stops_on_cancel: flag(false).describe(
-    "The aggregator stops billing when a stream is cancelled, so only what came is charged.",
-  ),
+  backoff_base_ms: ms(100).describe("Longest random pause before the first retry; then doubled, up to two seconds."),
+  retry_budget_per_second: num(3, 0, 1_000_000).describe("Retries a second, beside a tenth of the requests."),
+  billing_stops_on_cancel: flag(false).describe("Of a cancelled stream, only what came is billed."),
   failed_calls_billed: choice(["auto", "always", "never"], "auto").describe(
-    "Whether the aggregator bills calls that it answers with an error; if so, their holds stay until the cost is known. `auto`: `never` at OpenRouter, `always` elsewhere.",
+    "Whether calls answered with an error are billed: their holds then stay until the cost is known. `auto`: `never` at OpenRouter, `always` elsewhere.",
   ),
-  price_limit: choice(["auto", "on", "off"], "auto").describe(
-    "Send the model's price as a limit (`provider.max_price`) with each call, if it is confirmed. `auto`, here and below: at OpenRouter only.",
-  ),
+  price_limit: automatic().describe("Send the confirmed price as a limit. `auto`, here and below: at OpenRouter only."),
   fields: Fields,
-  price_book: choice(["auto", "on", "off"], "auto").describe(
-    "Read prices from the aggregator's list (`GET /models`) at start and daily. Those in your own registry file take precedence.",
-  ),
-  generation_lookup: choice(["auto", "on", "off"], "auto").describe(
-    "Ask the aggregator what a call with an unknown outcome has cost (`GET /generation?id=`).",
-  ),
-  key_usage: choice(["auto", "on", "off"], "auto").describe(
-    "Compare the ledger hourly with what the aggregator has counted for the key (`GET /key`).",
-  ),
+  price_book: automatic().describe("Read prices (`GET /models`) daily; those of your registry file come first."),
+  generation_lookup: automatic().describe("Ask what calls of unknown outcome cost (`GET /generation`)."),
+  key_usage: automatic().describe("Compare with the key's count hourly (`GET /key`)."),
   queue_ms: ms(5_000).describe("How long a request waits for a model at its max_in_flight before the next is tried."),
   timeouts_ms: section({
     connect: ms(5_000).describe("Until the connection is established."),
@@ -215,7 +188,7 @@ const Upstream = section({
 
 const Stream = section({
   reasoning: choice(["field", "content", "live"], "field").describe(
-    "The reasoning before a stream's first content: sent as that delta's `reasoning`, put before the text (never with a response_format), or passed on as it comes.",
+    "Reasoning before a stream's first content: sent as that delta's `reasoning`, put before its text (never with a response_format), or passed on as it comes.",
   ),
   keepalive_ms: ms(10_000).describe("A comment goes to the caller after this long without an event; 0: none."),
   write_stall_ms: ms(30_000).describe("A caller that reads nothing for this long is disconnected."),
@@ -224,9 +197,7 @@ const Stream = section({
 const Records = section({
   enabled: flag(true).describe("Whether decision records are kept."),
   retention_days: int(30, 1, 3_650).describe("Days after which records and closed reservations are deleted."),
-  max_bytes: int(1_000_000_000, 1_000_000, 1_000_000_000_000).describe(
-    "Bytes of records in the database; the oldest are deleted first.",
-  ),
+  max_bytes: int(1_000_000_000, 1_000_000, 1_000_000_000_000).describe("Bytes in the database; the oldest go first."),
 }).describe("Decision records and closed reservations.");
 
 export const Policy = z.strictObject({

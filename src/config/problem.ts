@@ -17,6 +17,11 @@ export type Invalid = {
   readonly problems: readonly Problem[];
 };
 
+/** A problem with a variable of the environment. */
+export function environmentProblem(name: string, message: string, suggestion?: string): Problem {
+  return { file: "environment", path: name, message, ...(suggestion === undefined ? {} : { suggestion }) };
+}
+
 /** Sorted by line where they have lines; otherwise in the order given. */
 export function inOrder(problems: readonly Problem[]): Problem[] {
   return problems.toSorted((a, b) => (a.file === b.file ? (a.line ?? 0) - (b.line ?? 0) : 0));

@@ -1,4 +1,4 @@
-import { isSection, type Path, valueAt } from "./config-file.ts";
+import { isSection, valueAt } from "./config-file.ts";
 
 /** The same for each key of a section. */
 const each = (section: string, keys: string, instead: string) =>
@@ -17,6 +17,7 @@ const removedKeys: Readonly<Record<string, string>> = {
   "hard_rules.guarded_kinds": "the kinds are fixed; routing.kind_bias adds points to others",
   "hard_rules.guarded_kinds_from_risk": "the kinds count from risk HIGH on",
   ...each("scout", "max_output_tokens max_prompt_bytes", fixed),
+  "privacy.scan_memory_bytes": "results of earlier scans take at most 16 MiB",
   "budget.absurd_cost_factor": "a cost is believed up to what the model can have written",
   ...each(
     "health",
@@ -44,14 +45,8 @@ const removedKeys: Readonly<Record<string, string>> = {
   tasks: "10,000 tasks are kept, each for a day after its last request",
 };
 
-export interface RemovedKey {
-  readonly path: Path;
-  /** A sentence part: what holds instead. */
-  readonly instead: string;
-}
-
-/** A policy as it was written, without the keys that were removed, and which these were. */
-export function withoutRemovedKeys(written: unknown): { readonly value: unknown; readonly removed: RemovedKey[] } {
+/** A policy as it was written, without the keys that were removed; and these, with what holds instead. */
+export function withoutRemovedKeys(written: unknown) {
   const removed = Object.entries(removedKeys)
     .map(([key, instead]) => ({ path: key.split("."), instead }))
     .filter(({ path }) => valueAt(written, path) !== undefined);

@@ -11,25 +11,24 @@ import {
   upstreamProxyProblems,
 } from "./environment.ts";
 import { canonicalHost, isLoopback, listenAddress } from "./host-names.ts";
-import { type Invalid, nearest, type Problem, quoted } from "./problem.ts";
+import { environmentProblem, type Invalid, nearest, type Problem, quoted } from "./problem.ts";
 
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 /** `auto`: pretty on a terminal, JSON otherwise. */
 const logFormats = ["auto", "pretty", "json"] as const;
 
-const defaultBaseUrl = "https://openrouter.ai/api/v1";
-
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Whole numbers as text; `8080x`, `1e3` and `0x50` are refused. */
-const whole = (fallback: string, min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d{1,15}$/, `must be a whole number from ${min} to ${max}`)
+function whole(fallback: string, min: number, max: number) {
+  const form = `must be a whole number from ${min} to ${max}`;
+  const digits = z.string().regex(/^\d{1,15}$/, form);
+  return digits
+    .refine((text) => Number(text) >= min && Number(text) <= max, form)
     .transform(Number)
-    .refine((value) => value >= min && value <= max, `must be a whole number from ${min} to ${max}`)
     .prefault(fallback);
+}
 
 const path = z.string().max(4_096).optional();
 
@@ -43,32 +42,30 @@ const nodeId = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,159}$/, nodeIdForm)
   .optional();
 
-const httpUrl = z.string().transform((text, context) => {
+/** What is wrong with a base URL; undefined where nothing is. */
+function baseUrlProblem(text: string): string | undefined {
   const url = URL.parse(text);
-  const complain = (message: string) => {
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  };
-  if (url === null || !["http:", "https:"].includes(url.protocol))
-    return complain("must be an http:// or https:// URL");
-  if (url.username !== "" || url.password !== "") return complain("must not hold credentials: use UPSTREAM_API_KEY");
-  if (url.search !== "" || url.hash !== "") return complain("must not have a query or a fragment");
-  return text.replace(/(?<!\/)\/+$/, "");
-});
-const baseUrl = httpUrl.prefault(defaultBaseUrl);
+  if (url === null || !["http:", "https:"].includes(url.protocol)) return "must be an http:// or https:// URL";
+  if (url.username !== "" || url.password !== "") return "must not hold credentials: use UPSTREAM_API_KEY";
+  return url.search === "" && url.hash === "" ? undefined : "must not have a query or a fragment";
+}
+const baseUrl = z
+  .string()
+  .refine((text) => baseUrlProblem(text) === undefined, { error: ({ input }) => baseUrlProblem(String(input)) ?? "" })
+  .transform((text) => text.replace(/(?<!\/)\/+$/, ""))
+  .prefault("https://openrouter.ai/api/v1");
 
 const maxHosts = 100;
 
-const hostList = z.string().transform((text, context) => {
-  if (text === "") return [];
-  const names = text.split(",").map((name) => name.trim());
-  const hosts = names.flatMap((name) => canonicalHost(name) ?? []);
-  if (hosts.length === names.length && hosts.length <= maxHosts) return [...new Set(hosts)];
-  const message = `must be at most ${maxHosts} host names or addresses without scheme, port or wildcard, comma-separated`;
-  context.addIssue({ code: "custom", message });
-  return z.NEVER;
-});
-const hostNames = hostList.prefault("");
+const hostsIn = (text: string) => (text === "" ? [] : text.split(",").map((name) => canonicalHost(name.trim())));
+const hostNames = z
+  .string()
+  .refine(
+    (text) => hostsIn(text).every((host) => host !== undefined) && hostsIn(text).length <= maxHosts,
+    `must be at most ${maxHosts} host names or addresses without scheme, port or wildcard, comma-separated`,
+  )
+  .transform((text) => [...new Set(hostsIn(text))].filter((host) => host !== undefined))
+  .prefault("");
 
 const databaseUrl = z
   .string()
@@ -84,42 +81,32 @@ export const settingsShape = {
     .describe("Listen address. `0.0.0.0` or `::` listens on every interface."),
   PORT: whole("8080", 0, 65_535).describe("Listen port; `0` takes any free port, printed on start."),
   ALLOWED_HOSTS: hostNames.describe(
-    "Further host names, comma-separated and without ports, that a gateway on loopback accepts in the `Host` header, beside `localhost`, `127.0.0.1` and `[::1]`. Other names get 403. A gateway on another address checks names only when this is set. An `Origin` that is not the `Host` of its request gets 403 on every address.",
+    "Further `Host` names, comma-separated and without ports, that a gateway on loopback answers to; others get 403. On another address names are checked only when this is set.",
   ),
   UPSTREAM_BASE_URL: baseUrl.describe(
-    "The aggregator: chat completions are posted to `{UPSTREAM_BASE_URL}/chat/completions`. A base URL without a key is allowed, with a warning: local servers need none.",
+    "The aggregator: chat completions are posted to `{UPSTREAM_BASE_URL}/chat/completions`. Without a key it is used with a warning: local servers need none.",
   ),
   UPSTREAM_API_KEY: apiKey.describe(
-    "Sent upstream as bearer token; never logged, never sent to a caller. With neither this nor `UPSTREAM_BASE_URL`, the gateway runs in demo mode with a simulated upstream.",
+    "Sent upstream as bearer token; never logged, never sent to a caller. With neither this nor `UPSTREAM_BASE_URL` the gateway runs in demo mode.",
   ),
   DATABASE_URL: databaseUrl.describe(
-    "The database of the ledger, the decision records and model health: `sqlite:<path>`, `postgres://…` for several nodes, or `sqlite::memory:` for tests (its contents are lost at exit).",
-  ),
-  DATABASE_WAIT_MS: whole("60000", 0, 3_600_000).describe(
-    "How long the start waits for a PostgreSQL server that cannot be reached yet, in milliseconds; meanwhile the log says `ledger_awaited`.",
+    "The database: `sqlite:<path>`, `postgres://…` for several nodes, or `sqlite::memory:`, which is lost at exit.",
   ),
   DATABASE_MIGRATIONS: z
     .enum(["apply", "require"])
     .prefault("apply")
     .describe(
-      "`apply`: a start brings the schema up to date. `require`: it refuses a schema that is not, and `smart-gateway migrate` is run before, such as by a job.",
+      "`apply`: a start brings the schema up to date. `require`: a job has run `smart-gateway migrate` before, or the start fails.",
     ),
-  ROUTING_POLICY_PATH: path.describe(
-    "Policy file, YAML or JSON, merged over the defaults (`defaults/policy.yaml`); it needs only the keys that it changes.",
-  ),
-  MODEL_REGISTRY_PATH: path.describe(
-    "Model registry file, YAML or JSON, merged over the shipped `defaults/models.yaml`.",
-  ),
+  ROUTING_POLICY_PATH: path.describe("[Policy](policy.md) file, merged over `defaults/policy.yaml`."),
+  MODEL_REGISTRY_PATH: path.describe("[Model registry](models.md) file, merged over `defaults/models.yaml`."),
   AUTH_MIN_TOKEN_LENGTH: whole("8", 1, 4_096).describe("Bearer tokens with fewer characters get 401."),
   AUTH_KEYS_FILE: path.describe(
-    "File of the accepted tokens: one SHA-256 digest in hex per line, then an optional label and fields, with white space between; `#` begins a comment. Fields: `day_hard_usd=N` (what all tokens of that label may spend in a UTC day), `rpm=N` (requests a minute, in each gateway process), `expires=YYYY-MM-DD` (the last UTC day). It is read again when it changes: a withdrawn token is refused within a second. Keys of `smart-gateway keys add` are accepted beside it. Without either, any token that is long enough is accepted.",
+    "File of the accepted tokens: a SHA-256 digest in hex per line, then an optional label and `day_hard_usd=N` (what its tokens may spend in a UTC day), `rpm=N` (requests a minute, in each process), `expires=YYYY-MM-DD` (the last UTC day); `#` begins a comment. A withdrawn token is refused within a second. Keys of `smart-gateway keys add` are accepted beside it; without either, any token that is long enough.",
   ),
   MAX_REQUEST_BYTES: whole("16777216", 1_024, 1_073_741_824).describe("Larger request bodies get 413."),
-  MAX_REQUEST_VALUES: whole("100000", 1_000, 100_000_000).describe(
-    "Request bodies with more JSON values (objects, arrays, texts, numbers) get 413. A history of 5,000 messages has about 40,000. A value of two characters takes about a hundred bytes of memory.",
-  ),
   MAX_BYTES_IN_FLIGHT: whole("268435456", 1_048_576, 68_719_476_736).describe(
-    "Most bytes of request bodies in memory over all requests. A body counts, as far as it has arrived, until its answer begins. Requests beyond that get 503 with `Retry-After`. Bodies above 1 MB together may use a quarter of it. A body takes up to five times its size in memory.",
+    "Bytes of request bodies, as far as they have come, whose answers have not begun; further requests get 503. Bodies above 1 MB may use a quarter of it. In memory a body takes up to five times its size.",
   ),
   WORKERS: whole("1", 1, 256).describe("Processes that share the port (Linux only)."),
   LOG_LEVEL: z
@@ -131,14 +118,14 @@ export const settingsShape = {
     .prefault("auto")
     .describe("`pretty`, `json`, or `auto`: pretty on a terminal, JSON otherwise."),
   DASHBOARD_TOKEN: dashboardToken.describe(
-    "Opens the dashboard and its API to callers from other machines. When it is set, everybody signs in, also callers from this machine: behind a proxy on this machine, all callers look local.",
+    "Opens the dashboard and its API to other machines. When it is set, everybody signs in: behind a local proxy all callers look local.",
   ),
   NODE_ID: nodeId.describe("Names this node in shared records; host name and process id when unset."),
   DRAIN_ACCEPT_MS: whole("5000", 0, 3_600_000).describe(
-    "How long new requests are still accepted after SIGTERM, in milliseconds, so that load balancers notice first.",
+    "How long new requests are accepted after SIGTERM, in milliseconds, so that load balancers notice first.",
   ),
   DRAIN_STREAMS_MS: whole("600000", 0, 3_600_000).describe(
-    "How long requests in flight may continue after that, in milliseconds, before they end with an error.",
+    "How long requests in flight may go on after that, in milliseconds.",
   ),
 };
 export type SettingName = keyof typeof settingsShape;
@@ -199,11 +186,11 @@ export type ParsedSettings = { readonly kind: "ok"; readonly settings: Settings;
  */
 export function parseSettings(env: Env): ParsedSettings | InvalidSettings {
   const problems: Problem[] = [];
-  const files = secretFiles(env, problems);
+  const secrets = secretFiles(env, problems);
   const values = Object.fromEntries(
     Object.entries(settingsShape).map(([name, schema]) => [
       fieldName(name),
-      readSetting(name, schema, files[name] || env[name], problems),
+      readSetting(name, schema, secrets[name] || env[name], problems),
     ]),
   ) as Named; // what has a problem is undefined, and then nothing of this is returned
   const { upstreamApiKey: apiKey, upstreamBaseUrl: baseUrl, ...direct } = values;
@@ -211,16 +198,13 @@ export function parseSettings(env: Env): ParsedSettings | InvalidSettings {
   const apiKeyFile = env["UPSTREAM_API_KEY_FILE"];
   const isAggregator = isGiven(env["UPSTREAM_BASE_URL"]) || apiKey !== undefined;
   if (workers > 1 && databaseUrl === "sqlite::memory:") {
-    problems.push({
-      file: "environment",
-      path: "WORKERS",
-      message: "several processes cannot share sqlite::memory:, and each would spend the whole budget",
-      suggestion: "set WORKERS=1, or DATABASE_URL to a file or to postgres://…",
-    });
+    const message = "several processes cannot share sqlite::memory:, and each would spend the whole budget";
+    const suggestion = "set WORKERS=1, or DATABASE_URL to a file or to postgres://…";
+    problems.push(environmentProblem("WORKERS", message, suggestion));
   }
   if (workers > 1 && port === 0) {
-    const message = "several processes cannot share port 0";
-    problems.push({ file: "environment", path: "PORT", message, suggestion: "name a port, or set WORKERS=1" });
+    const suggestion = "name a port, or set WORKERS=1";
+    problems.push(environmentProblem("PORT", "several processes cannot share port 0", suggestion));
   }
   // What is wrong with the variables that the runtime and the HTTP client read by themselves.
   const extraCaCerts = env["NODE_EXTRA_CA_CERTS"];
@@ -258,8 +242,7 @@ function secretFiles(env: Env, problems: Problem[]): Env {
     const path = env[`${name}_FILE`];
     if (!isGiven(path)) continue;
     if (isGiven(env[name])) {
-      const message = `is set, and so is ${name}`;
-      problems.push({ file: "environment", path: `${name}_FILE`, message, suggestion: "unset one of the two" });
+      problems.push(environmentProblem(`${name}_FILE`, `is set, and so is ${name}`, "unset one of the two"));
       continue;
     }
     const read = readSecret(path, name);
@@ -293,7 +276,7 @@ function readSetting(name: string, schema: z.ZodType, text: string | undefined, 
   if (text !== undefined && /^(["']).*\1$/s.test(text)) {
     const message = "stands in quotes, and they are a part of the value";
     const suggestion = "remove them: env files of containers, and --env-file, take each value as it stands";
-    problems.push({ file: "environment", path: name, message, suggestion });
+    problems.push(environmentProblem(name, message, suggestion));
     return undefined;
   }
   const result = schema.safeParse(text || undefined);
@@ -302,43 +285,54 @@ function readSetting(name: string, schema: z.ZodType, text: string | undefined, 
   return undefined;
 }
 
-function findWarnings(settings: Settings, env: Env): string[] {
-  const warnings: string[] = [];
-  const { upstream } = settings;
-  if (upstream.kind === "aggregator" && upstream.apiKey === undefined) {
-    warnings.push("UPSTREAM_BASE_URL is set without UPSTREAM_API_KEY: requests go upstream without credentials.");
-  }
-  if (upstream.kind === "aggregator") {
-    const url = URL.parse(upstream.baseUrl);
-    if (url?.protocol === "http:" && !isLoopback(url.hostname)) {
-      const what = upstream.apiKey === undefined ? "every prompt travels" : "the key and every prompt travel";
-      warnings.push(`UPSTREAM_BASE_URL is plain http: ${what} unencrypted. Use https.`);
-    }
-  }
-  if (!isLoopback(settings.host) && settings.authKeysFile === undefined) {
-    warnings.push(
-      `HOST=${settings.host} listens beyond this machine, and without AUTH_KEYS_FILE or \`keys add\` any bearer token of ${settings.authMinTokenLength} characters is accepted.`,
-    );
-  }
-  if (settings.dashboardToken !== undefined && settings.dashboardToken.length < 16) {
-    warnings.push("DASHBOARD_TOKEN has fewer than 16 characters, and could be guessed: choose a long random one.");
-  }
-  if (settings.workers > availableParallelism()) {
-    warnings.push(`WORKERS=${settings.workers} is more than the ${availableParallelism()} processors of this machine.`);
-  }
-  const extraCaCerts = env["NODE_EXTRA_CA_CERTS"];
-  // Workers are started with what the supervisor has read.
-  if (isGiven(extraCaCerts) && settings.workers === 1 && isReadTooLate(extraCaCerts)) {
-    warnings.push(
+/** Settings of earlier releases, and what holds instead. */
+const removedSettings: Readonly<Record<string, string>> = {
+  DATABASE_WAIT_MS: "the start waits a minute for a PostgreSQL server that cannot be reached yet",
+  MAX_REQUEST_VALUES: "a request body may have 100,000 JSON values",
+};
+
+function findWarnings({ upstream, host, dashboardToken, workers, ...settings }: Settings, env: Env): string[] {
+  const processors = availableParallelism();
+  const caCerts = env["NODE_EXTRA_CA_CERTS"];
+  const { baseUrl, apiKey } = upstream.kind === "aggregator" ? upstream : {};
+  const url = URL.parse(baseUrl ?? "");
+  const isPlain = url?.protocol === "http:" && !isLoopback(url.hostname);
+  const what = apiKey === undefined ? "every prompt travels" : "the key and every prompt travel";
+  const warnings: readonly (readonly [applies: boolean, warning: string])[] = [
+    [
+      baseUrl !== undefined && apiKey === undefined,
+      "UPSTREAM_BASE_URL is set without UPSTREAM_API_KEY: requests go upstream without credentials.",
+    ],
+    [isPlain, `UPSTREAM_BASE_URL is plain http: ${what} unencrypted. Use https.`],
+    [
+      !isLoopback(host) && settings.authKeysFile === undefined,
+      `HOST=${host} listens beyond this machine, and without AUTH_KEYS_FILE or \`keys add\` any bearer token of ${settings.authMinTokenLength} characters is accepted.`,
+    ],
+    [
+      dashboardToken !== undefined && dashboardToken.length < 16,
+      "DASHBOARD_TOKEN has fewer than 16 characters, and could be guessed: choose a long random one.",
+    ],
+    [workers > processors, `WORKERS=${workers} is more than the ${processors} processors of this machine.`],
+    [
+      // Workers are started with what the supervisor has read.
+      isGiven(caCerts) && workers === 1 && isReadTooLate(caCerts),
       "NODE_EXTRA_CA_CERTS has no effect in an env file, because the runtime reads it before: set it in the environment.",
-    );
-  }
-  for (const name of Object.keys(env)) {
-    if (name in settingsShape || !isGiven(env[name]) || isFileSetting(name)) continue;
-    const meant = likelyTypo(name);
-    if (meant !== undefined) warnings.push(`${name} is no setting of the gateway; did you mean ${meant}?`);
-  }
-  return warnings;
+    ],
+  ];
+  const unknown = Object.keys(env).filter((name) => !(name in settingsShape) && isGiven(env[name]));
+  return [
+    ...warnings.flatMap(([applies, warning]) => (applies ? [warning] : [])),
+    ...unknown.flatMap((name) => unknownName(name) ?? []),
+  ];
+}
+
+/** What to say of a variable that is no setting; undefined where it is none of the gateway's. */
+function unknownName(name: string): string | undefined {
+  const instead = removedSettings[name];
+  if (instead !== undefined) return `${name} has no effect any more: ${instead}.`;
+  if (secretSettings.some((setting) => name === `${setting}_FILE`)) return undefined;
+  const meant = likelyTypo(name);
+  return meant && `${name} is no setting of the gateway; did you mean ${meant}?`;
 }
 
 /**
@@ -356,26 +350,18 @@ function likelyTypo(name: string): SettingName | undefined {
 function settingProblem(name: string, issue: z.core.$ZodIssue, text: string): Problem {
   const options = issue.code === "invalid_value" ? issue.values.map(String) : [];
   const message = options.length > 0 ? `must be one of ${options.join(", ")}` : issue.message;
-  if (secretSettings.includes(name)) return { file: "environment", path: name, message };
+  if (secretSettings.includes(name)) return environmentProblem(name, message);
   const near = nearest(text, options);
   const fallback = settingsTable[name as SettingName].fallback; // a setting has been read
   const byDefault = fallback === "" ? undefined : `unset it for the default, ${fallback}`;
-  const suggestion = near === undefined ? byDefault : `did you mean ${near}?`;
-  const problem = { file: "environment", path: name, message: `${message}; is ${quoted(text)}` };
-  return suggestion === undefined ? problem : { ...problem, suggestion };
-}
-
-function isFileSetting(name: string): boolean {
-  return secretSettings.some((setting) => name === `${setting}_FILE`);
+  return environmentProblem(name, `${message}; is ${quoted(text)}`, near ? `did you mean ${near}?` : byDefault);
 }
 
 function isGiven(value: string | undefined): value is string {
   return value !== undefined && value !== "";
 }
 
-/**
- * The command prefix that the user types, such as `npx smart-gateway` in a clone; the launchers pass it on (scripts/toolchain.mjs).
- */
+/** The command prefix that the user types, such as `npx smart-gateway` in a clone; the launchers pass it on (scripts/toolchain.mjs). */
 export function ownCommand(env: Env): string {
   return env["SMART_GATEWAY_COMMAND"] || "smart-gateway";
 }

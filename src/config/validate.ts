@@ -28,8 +28,7 @@ export function validate<S extends z.ZodType>(
   }
   if (result.success) return { kind: "ok", value: result.data };
   const known = knownKeys(schema);
-  const found = result.error.issues.flatMap((issue) => findings(issue, input, known));
-  const problems = found.map(({ at, message, suggestion }) => problemAt(document, at, message, suggestion));
+  const problems = result.error.issues.flatMap((issue) => problemsOf(issue, input, known, document));
   return { kind: "invalid", problems: inOrder(problems) };
 }
 
@@ -53,35 +52,24 @@ function pathText(path: Path): string {
     .join("");
 }
 
-interface Finding {
-  readonly at: Path;
-  readonly message: string;
-  readonly suggestion?: string | undefined;
-}
-
 /** What is wrong, in the schema library's words, with what was found and what was most likely meant. */
-function findings(issue: z.core.$ZodIssue, input: unknown, known: KnownKeys): Finding[] {
+function problemsOf(issue: z.core.$ZodIssue, input: unknown, known: KnownKeys, document: ConfigDocument): Problem[] {
   const at = issue.path;
-  const value = valueAt(input, at);
+  const problem = (message: string, suggestion?: string) => [problemAt(document, at, message, suggestion)];
   switch (issue.code) {
     case "unrecognized_keys":
-      return issue.keys.map((key) => ({
-        at: [...at, key],
-        message: "unknown key",
-        suggestion: suggestKey(key, at, known),
-      }));
+      return issue.keys.map((key) => problemAt(document, [...at, key], "unknown key", suggestKey(key, at, known)));
     case "custom":
     case "invalid_format":
-      return [{ at, message: issue.message }];
+      return problem(issue.message);
     case "invalid_key":
-      return [{ at, message: `not allowed as a key: ${issue.issues.map(({ message }) => message).join("; ")}` }];
+      return problem(`not allowed as a key: ${issue.issues.map(({ message }) => message).join("; ")}`);
   }
-  if (value === undefined) return [{ at, message: "is required" }];
-  if (value === null) {
-    return [{ at, message: "has no value", suggestion: "give it one, or remove the key to use the default" }];
-  }
+  const value = valueAt(input, at);
+  if (value === undefined) return problem("is required");
+  if (value === null) return problem("has no value", "give it one, or remove the key to use the default");
   const messages = issue.code === "invalid_union" ? issue.errors.flat().map(({ message }) => message) : [issue.message];
-  return [{ at, message: `${messages.join("; or ")}; found ${shown(value)}`, suggestion: meantValue(issue, value) }];
+  return problem(`${messages.join("; or ")}; found ${shown(value)}`, meantValue(issue, value));
 }
 
 function shown(value: unknown): string {
@@ -98,53 +86,45 @@ function meantValue(issue: z.core.$ZodIssue, value: unknown): string | undefined
   }
   if (issue.code !== "invalid_type") return undefined;
   const number = value.replaceAll("_", "").trim();
-  if (["number", "int"].includes(issue.expected) && number !== "" && Number.isFinite(Number(number))) {
-    return `write ${number}, without quotes`;
+  switch (issue.expected) {
+    case "number":
+    case "int":
+      return number !== "" && Number.isFinite(Number(number)) ? `write ${number}, without quotes` : undefined;
+    case "boolean":
+      if (/^(?:true|yes|on|y)$/i.test(value)) return "write true, without quotes";
+      return /^(?:false|no|off|n)$/i.test(value) ? "write false, without quotes" : undefined;
+    case "array":
+      return `write [${value}]`;
   }
-  if (issue.expected === "boolean" && /^(?:true|yes|on|y)$/i.test(value)) return "write true, without quotes";
-  if (issue.expected === "boolean" && /^(?:false|no|off|n)$/i.test(value)) return "write false, without quotes";
-  return issue.expected === "array" ? `write [${value}]` : undefined;
+  return undefined;
 }
 
-/** The keys of a schema, by the path of their object (`*` for any key of a map, `[]` for an entry). */
+/** The keys of a schema, by the path of their object: a glob, with `*` for the keys of a map and the entries of a list. */
 type KnownKeys = ReadonlyMap<string, readonly string[]>;
 
-const knownKeysOf = new WeakMap<z.ZodType, KnownKeys>();
-
 function knownKeys(schema: z.ZodType): KnownKeys {
-  const cached = knownKeysOf.get(schema);
-  if (cached !== undefined) return cached;
   const known = new Map<string, readonly string[]>();
-  knownKeysOf.set(schema, known);
-  const visit = (node: z.core.JSONSchema.BaseSchema, path: readonly string[]): void => {
-    const properties = Object.entries(node.properties ?? {});
-    if (properties.length > 0) known.set(path.join("."), Object.keys(node.properties ?? {}));
-    for (const [key, child] of properties) if (typeof child === "object") visit(child, [...path, key]);
-    if (typeof node.additionalProperties === "object") visit(node.additionalProperties, [...path, "*"]);
-    if (typeof node.items === "object" && !Array.isArray(node.items)) visit(node.items, [...path, "[]"]);
+  const visit = (node: z.core.JSONSchema._JSONSchema | undefined, path: string): void => {
+    if (typeof node !== "object" || Array.isArray(node)) return;
+    if (node.properties !== undefined) known.set(path, Object.keys(node.properties));
+    for (const [key, child] of Object.entries(node.properties ?? {})) visit(child, `${path}/${key}`);
+    for (const child of [node.additionalProperties, node.items].flat()) visit(child, `${path}/*`);
   };
-  visit(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }), []);
+  visit(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }), "");
   return known;
 }
 
 function suggestKey(key: string, at: Path, known: KnownKeys): string {
-  const place = at.map((segment) => (typeof segment === "number" ? "[]" : String(segment)));
-  const siblings = keysAt(place, known);
+  const place = at.map((segment) => `/${String(segment)}`).join("");
+  const [path, siblings = []] = [...known].find(([glob]) => new Bun.Glob(glob).match(place)) ?? [];
   const near = nearest(key, siblings);
   if (near !== undefined) return `did you mean ${near}?`;
   // `budget.per_day_hard_usd` in one word, or a key at the wrong level.
   const name = key.split(".").at(-1) ?? key;
-  const [home] = [...known].find(([path, keys]) => path !== place.join(".") && keys.includes(name)) ?? [];
-  if (home !== undefined) return home === "" ? `${name} belongs at the top level` : `${name} belongs under ${home}`;
+  const [home] = [...known].find(([other, keys]) => other !== path && keys.includes(name)) ?? [];
+  if (home === "") return `${name} belongs at the top level`;
+  if (home !== undefined) return `${name} belongs under ${home.slice(1).replaceAll("/", ".")}`;
   return `known here: ${siblings.filter((sibling) => sibling !== "$schema").join(", ")}`;
-}
-
-function keysAt(place: readonly string[], known: KnownKeys): readonly string[] {
-  const fits = (path: string) => {
-    const segments = path.split(".");
-    return segments.length === place.length && segments.every((segment, i) => segment === "*" || segment === place[i]);
-  };
-  return known.get(place.join(".")) ?? [...known].find(([path]) => fits(path))?.[1] ?? [];
 }
 
 function setAt(input: unknown, path: Path, value: unknown): void {

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { errorOf } from "#domain/errors.ts";
 import { jsonResponse } from "#http/endpoint.ts";
 import { readJson } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
@@ -69,7 +70,8 @@ export function apiRouter(
 
   const find = (path: string, method: string) => {
     const found = routes.filter((one) => one.path.test(path));
-    if (found.length === 0) throw new Refusal(404, "The dashboard's API has nothing at this path.", "not_found");
+    if (found.length === 0)
+      throw new Refusal(errorOf("not_found.dashboard", { problem: "The dashboard's API has nothing at this path." }));
     // The table names `decisions/live` before `decisions/{id}`.
     const route = found.find((one) => one.method === method);
     if (route === undefined) throw wrongMethod("This path does", method, [...new Set(found.map((one) => one.method))]);
@@ -78,22 +80,22 @@ export function apiRouter(
       const params = Object.fromEntries(groups.map(([name, value]) => [name, decodeURIComponent(value)]));
       return { endpoint: route.endpoint, params };
     } catch {
-      throw new Refusal(404, "The path is not encoded as a URL.", "not_found");
+      throw new Refusal(errorOf("not_found.dashboard", { problem: "The path is not encoded as a URL." }));
     }
   };
 
   const readBody = async (request: Request): Promise<unknown> => {
     const body = await readJson(request, maxBodyBytes, connection.bodies);
-    if (body.kind === "ok") return body.value;
-    const { status, detail, code } = body.error;
-    throw new Refusal(status, status === 413 ? `The body is larger than ${maxBodyBytes} bytes.` : detail, code);
+    if ("value" in body) return body.value;
+    const detail = `The body is larger than ${maxBodyBytes} bytes.`;
+    throw new Refusal(body.status === 413 ? { ...body, detail } : body);
   };
 
   const openStream = (endpoint: AnyEndpoint, call: Call, request: Request, common: Record<string, string>) => {
     // A proxy that buffers answers would hold the events back.
     const headers = { ...common, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
     if (request.method === "HEAD") return new Response(null, { headers }); // its body would never be read
-    if (streams >= maxStreams) throw new Refusal(503, "Too many live feeds are open.", "overloaded");
+    if (streams >= maxStreams) throw new Refusal(errorOf("overloaded.feeds"));
     streams += 1;
     const closed = Promise.withResolvers<void>();
     const stream = openEventStream<never>(timers, request.signal, closed.resolve);
@@ -123,7 +125,7 @@ export function apiRouter(
       if ([TypeError, RangeError, ReferenceError].some((type) => error instanceof type)) throw error;
       const refusal = refusalOf(error);
       if (refusal !== undefined) throw refusal;
-      throw new Refusal(503, "The database does not answer. Try again shortly.", "store_unavailable");
+      throw new Refusal(errorOf("store_unavailable"));
     });
 }
 
@@ -134,5 +136,5 @@ function parsed(schema: z.ZodType, given: unknown, whole: string): unknown {
   const problems = result.error.issues
     .slice(0, 8)
     .map(({ path, message }) => `${path.length === 0 ? whole : path.map(String).join(".")}: ${message}`);
-  throw new Refusal(422, problems.join("; "));
+  throw new Refusal(errorOf("invalid_request.fields", { problem: problems.join("; ") }));
 }

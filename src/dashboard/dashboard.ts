@@ -1,14 +1,16 @@
 import { join } from "node:path";
+import { errorOf } from "#domain/errors.ts";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
+import { errorHeaders } from "#http/errors.ts";
 import { readText } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
 import type { OperatorSources } from "#operator/sources.ts";
 import { type AccessOptions, dashboardAccess, isEncrypted } from "./access/access.ts";
-import { EndedSessions } from "./access/ended-sessions.ts";
+import { endedSessions } from "./access/ended-sessions.ts";
 import { nextPath, operatorName } from "./access/login.ts";
 import { apiRouter, dashboardEndpoints } from "./api.ts";
 import { Refusal, wrongMethod } from "./endpoint.ts";
-import { StaticFiles } from "./static-files.ts";
+import { staticFiles } from "./static-files.ts";
 
 type Headers = Record<string, string>;
 
@@ -20,8 +22,8 @@ export function dashboardHandler(
   { token, allowedHosts }: Pick<AccessOptions, "token" | "allowedHosts">,
   connection: ServerConnection,
 ): Handler {
-  const access = dashboardAccess({ token, allowedHosts, clock: sources.clock, ended: new EndedSessions(sources) });
-  const files = new StaticFiles(join(import.meta.dir, "assets"));
+  const access = dashboardAccess({ token, allowedHosts, clock: sources.clock, ended: endedSessions(sources) });
+  const files = staticFiles(join(import.meta.dir, "assets"));
   const answerCall = apiRouter(dashboardEndpoints(sources), sources.timers, connection);
 
   /** The login page, with what is wrong with the login before it. */
@@ -35,11 +37,11 @@ export function dashboardHandler(
     return new Response(html, { status, headers });
   };
   const login = async (request: Request, address: string, common: Headers): Promise<Response> => {
-    const body = await readText(request, maxLoginBytes, connection.bodies);
-    if (body.kind === "refused") {
-      return form("The form is too large, or did not arrive whole.", "/dashboard", common, body.error.status);
+    const text = await readText(request, maxLoginBytes, connection.bodies);
+    if (typeof text !== "string") {
+      return form("The form is too large, or did not arrive whole.", "/dashboard", common, text.status);
     }
-    const fields = new URLSearchParams(body.text);
+    const fields = new URLSearchParams(text);
     const next = nextPath(fields.get("next"));
     try {
       const name = operatorName(fields.get("name") ?? "");
@@ -47,8 +49,8 @@ export function dashboardHandler(
       return redirect(next, { ...common, "set-cookie": cookie });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      const { detail, status, headers } = error.error;
-      return form(detail, next, { ...common, ...headers }, status);
+      const { detail, status } = error.error;
+      return form(detail, next, { ...common, ...errorHeaders(error.error) }, status);
     }
   };
 
@@ -57,14 +59,15 @@ export function dashboardHandler(
     const isRead = request.method === "GET" || request.method === "HEAD";
     if (pathname !== "/dashboard" && !pathname.startsWith("/dashboard/")) {
       // `..` segments lead elsewhere: rules of a proxy for `/dashboard` could be evaded.
-      throw new Refusal(404, "There is nothing at this path. Write paths without . or .. segments.", "not_found");
+      throw new Refusal(errorOf("not_found.segments", { path: pathname }));
     }
     const path = pathname.slice("/dashboard/".length);
     // The page's files may be had by anybody: they say nothing about this gateway.
     const [, asset] = /^assets\/(.*)$/.exec(path) ?? [];
     if (isRead && asset !== undefined) {
       const file = files.answer(asset, request, common);
-      if (file === undefined) throw new Refusal(404, "The page has no such file.", "not_found");
+      if (file === undefined)
+        throw new Refusal(errorOf("not_found.dashboard", { problem: "The page has no such file." }));
       return file;
     }
     const address = connection.addressOf(request);
@@ -75,7 +78,7 @@ export function dashboardHandler(
     if (path === "login" && token !== undefined && request.method === "POST") return login(request, address, common);
     const [, call] = /^api(?:\/(.*))?$/.exec(path) ?? [];
     if (call !== undefined) {
-      if (operator === undefined) throw new Refusal(401, loginNeeded, "unauthorized", { "www-authenticate": "Bearer" });
+      if (operator === undefined) throw new Refusal(errorOf("unauthorized.login"));
       if (!isRead) access.checkWrite(request, operator);
       const headers = { ...common, "cache-control": "no-store" };
       if (call !== "logout" || request.method !== "POST") return answerCall(call, request, operator, headers);
@@ -91,7 +94,7 @@ export function dashboardHandler(
     );
   };
 
-  return async (request, _, given) => {
+  return async (request, { headers: given }) => {
     const common = { ...given, ...securityHeaders(request) };
     try {
       return await answer(request, common);
@@ -106,8 +109,6 @@ export function dashboardHandler(
 function redirect(location: string, common: Headers): Response {
   return new Response(null, { status: 303, headers: { ...common, location, "cache-control": "no-store" } });
 }
-
-const loginNeeded = "Sign in at /dashboard/login, or send `Authorization: Bearer <DASHBOARD_TOKEN>`.";
 
 /**
  * On every answer. A browser may run and show what comes from here, in no frame, and nothing inline. The referrer policy is

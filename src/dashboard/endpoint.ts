@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { ErrorCode } from "#domain/error-codes.ts";
+import { type ErrorName, errorOf } from "#domain/errors.ts";
 import type { HttpError } from "#http/errors.ts";
 import type { Operator } from "#operator/audit.ts";
 import { OperatorProblem } from "#operator/problem.ts";
@@ -38,24 +38,27 @@ export function endpoint<A, Q extends z.ZodObject, B extends z.ZodType>(given: E
 export class Refusal extends Error {
   readonly error: HttpError;
 
-  constructor(status: number, detail: string, code: ErrorCode = "invalid_request", headers = {}) {
-    super(detail);
-    this.error = { status, detail, code, headers: { ...(status === 503 ? { "retry-after": "1" } : {}), ...headers } };
+  constructor(error: HttpError) {
+    super(error.detail);
+    this.error = error;
   }
 }
 
-const statuses = { invalid: 422, not_found: 404, conflict: 409, unavailable: 503 } as const satisfies Record<
-  OperatorProblem["kind"],
-  number
->;
+const answers = {
+  invalid: "invalid_request.fields",
+  not_found: "not_found.dashboard",
+  conflict: "invalid_request.conflict",
+  unavailable: "store_unavailable.operation",
+} as const satisfies Record<OperatorProblem["kind"], ErrorName>;
 
 /** The answer to what was thrown; undefined for what is no refusal. */
 export function refusalOf(error: unknown): Refusal | undefined {
-  if (error instanceof OperatorProblem) return new Refusal(statuses[error.kind], error.message, error.code);
-  return error instanceof Refusal ? error : undefined;
+  if (!(error instanceof OperatorProblem)) return error instanceof Refusal ? error : undefined;
+  const answer = errorOf(answers[error.kind], { problem: error.message });
+  return new Refusal({ ...answer, code: error.code ?? answer.code });
 }
 
 export function wrongMethod(taker: string, method: string, taken: readonly string[]): Refusal {
   const allow = taken.join(", ");
-  return new Refusal(405, `${taker} not take ${method}; it takes ${allow}.`, "method_not_allowed", { allow });
+  return new Refusal({ ...errorOf("method_not_allowed", { taker, method, allow }), headers: { allow } });
 }

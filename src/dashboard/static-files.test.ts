@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { StaticFiles } from "./static-files.ts";
+import { staticFiles } from "./static-files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "assets-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -10,7 +10,7 @@ writeFileSync(join(folder, "index.html"), "<p>page</p>");
 writeFileSync(join(folder, "dashboard-4f9c2b1a.js"), "run()");
 writeFileSync(join(folder, "dashboard-4f9c2b1a.js.gz"), Bun.gzipSync("run()"));
 writeFileSync(join(folder, "notes.secret"), "x");
-const files = new StaticFiles(folder);
+const files = staticFiles(folder);
 
 function get(name: string, headers: Record<string, string> = {}) {
   return files.answer(name, new Request("http://gateway/", { headers }), { "x-request-id": "r" });

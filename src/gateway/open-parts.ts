@@ -10,7 +10,7 @@ import { keyDigestOf, openKeyUsageStore } from "#ledger/reconcile/key-usage-stor
 import { ReconciliationJob } from "#ledger/reconcile/reconciliation-job.ts";
 import { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { openPriceBookStore } from "#models/price-book/price-book-store.ts";
-import { AcceptedKeys, openCallerKeys } from "#operator/caller-keys.ts";
+import { openCallerKeys, pollAcceptedKeys } from "#operator/caller-keys.ts";
 import { dearestCallOf, maxCredibleCost } from "#pipeline/settle/cost.ts";
 import type { Simulator } from "#simulator/simulator.ts";
 import { operatorText } from "#telemetry/log/log.ts";
@@ -20,7 +20,10 @@ import type { Upstream } from "#upstream/upstream.ts";
 import { healthReports, keyUsageReports, ledgerReports, priceReports, report } from "./events.ts";
 import type { GatewayContext, GatewayLedger } from "./gateway-context.ts";
 
-/** The parts behind the ports: each is opened with the adapter that the settings choose, and closed with the gateway. */
+/** The parts behind the ports: each opened with the adapter that the settings choose, and closed with the gateway. */
+
+/** How long a start waits for a PostgreSQL server that starts together with it, as after a power cut; then a supervisor tries again. */
+const databaseWaitMs = 60_000;
 
 /** `onEvent` is called with each event of the ledger, after it was reported. */
 export async function openGatewayLedger(
@@ -33,7 +36,7 @@ export async function openGatewayLedger(
     (await openLedger(settings.databaseUrl, {
       ...time,
       nodeId: settings.nodeId,
-      waitMs: settings.databaseWaitMs,
+      waitMs: databaseWaitMs,
       requireMigrated: settings.databaseMigrations === "require",
       log(event) {
         report(ledgerReports, event, context);
@@ -48,16 +51,17 @@ export async function openGatewayLedger(
   return ledger;
 }
 
-/** Who may come in: the keys of the file and of the database. Those of a database that ends with the process nobody can add to. */
+/** Who may come in: the keys of the file and of the database, if that does not end with the process. */
 export async function openAcceptedKeys(
   { keys }: Pick<LiveConfig, "keys">,
   { settings, time, closing }: GatewayContext,
 ) {
   if (settings.databaseUrl === `sqlite:${inMemoryPath}`) return keys;
-  const accepted = new AcceptedKeys(keys, await openCallerKeys(settings.databaseUrl), time.timers);
+  const store = await openCallerKeys(settings.databaseUrl);
+  closing.add(() => store.close());
+  const accepted = await pollAcceptedKeys(keys, store, time.timers);
   closing.add(() => accepted.close());
-  await accepted.start();
-  return () => accepted.current();
+  return accepted.current;
 }
 
 export type OpenHealth = Awaited<ReturnType<typeof openHealth>>;
@@ -126,7 +130,7 @@ export function openPrices(address: UpstreamAddress, context: GatewayContext): P
   return reader;
 }
 
-/** Compares the aggregator's own count of the day with the ledger's, in the background. Without a key there is no count. */
+/** Compares the aggregator's count of the day with the ledger's, in the background. Without a key there is none. */
 export function openKeyUsage(address: UpstreamAddress, ledger: Ledger, context: GatewayContext) {
   const { settings, configuration, time, metrics, closing } = context;
   if (address().apiKey === undefined) return undefined;

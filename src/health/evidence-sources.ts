@@ -15,10 +15,9 @@ const breachMs = 21_600_000;
  * conversation, and not before a second conversation has met it.
  */
 export class EvidenceSources {
-  readonly #runs = new LruMap<number, { readonly failures: number; readonly atMs: number }>();
-  /** When each conversation has met it. */
-  readonly #unusable = new Map<string, number>();
-  readonly #breached = new Map<string, number>();
+  readonly #runs = new LruMap<number, { readonly failures: number; readonly atMs: number }>(remembered);
+  readonly #unusable = new LruMap<string, number>(remembered);
+  readonly #breached = new LruMap<string, number>(remembered);
   #unusableInARow = 0;
 
   succeeded({ caller }: EvidenceSource): void {
@@ -31,7 +30,6 @@ export class EvidenceSources {
     const run = this.#runs.get(caller);
     const failures = run === undefined || ms - run.atMs > runMs ? 1 : run.failures + 1;
     this.#runs.set(caller, { failures, atMs: ms });
-    this.#runs.trim(remembered);
     return failures;
   }
 
@@ -49,14 +47,15 @@ export class EvidenceSources {
 
   /** The model serves no more: whoever comes back to it later begins anew. */
   endRuns(): void {
-    this.#runs.trim(0);
+    this.#runs.clear();
     this.#unusableInARow = 0;
   }
 }
 
 /** Adds a conversation: how many there are within a span of time; 0 if it counts already, or is not to count. */
-function countOf(metAtMs: Map<string, number>, conversation: string | undefined, ms: number, spanMs: number): number {
-  for (const [key, atMs] of metAtMs) if (ms - atMs > spanMs) metAtMs.delete(key);
-  if (conversation === undefined || metAtMs.has(conversation) || metAtMs.size >= remembered) return 0;
-  return metAtMs.set(conversation, ms).size;
+function countOf(metMs: LruMap<string, number>, conversation: string | undefined, ms: number, spanMs: number): number {
+  const isRecent = (atMs: number | undefined) => atMs !== undefined && ms - atMs <= spanMs;
+  if (conversation === undefined || isRecent(metMs.get(conversation))) return 0;
+  metMs.set(conversation, ms);
+  return [...metMs.values()].filter(isRecent).length;
 }

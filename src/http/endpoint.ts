@@ -1,16 +1,21 @@
 import type { CallerKey } from "#domain/chat.ts";
 import type { HttpError } from "./errors.ts";
 
-/**
- * An endpoint. `common` holds the headers that every response of this request has; `key` is the caller's line of `AUTH_KEYS_FILE`.
- * An error is returned: whoever called answers with it, in the form that the caller reads.
- */
-export type Handler = (
-  request: Request,
-  requestId: string,
-  common: Record<string, string>,
-  key?: CallerKey,
-) => Answer | Promise<Answer>;
+/** What the checks of a request have found, for its handler. */
+export interface HttpContext {
+  /** The caller's own, or a new one. */
+  readonly requestId: string;
+  /** What every answer to this request has. */
+  readonly headers: Record<string, string>;
+  /** The line of the caller's token in `AUTH_KEYS_FILE`, where it has a label. */
+  key?: CallerKey | undefined;
+}
+
+/** One thing that is checked before anything of a body is read: why the request is refused, if it is. */
+export type Check = (request: Request, context: HttpContext) => HttpError | undefined;
+
+/** An error is returned: the server answers with it, in the form that the caller reads. */
+export type Handler = (request: Request, context: HttpContext) => Answer | Promise<Answer>;
 export type Answer = Response | HttpError;
 
 /** The endpoints as metrics and log name them. */
@@ -24,15 +29,12 @@ export type RouteLabel =
   | "dashboard"
   | "other";
 
-/** What is checked before anything of a body is read: the token; whether there is room; and whether the ledger is on time. */
-export type Admission = "open" | "token" | "room" | "ledger";
-
 export interface Endpoint {
   /** GET stands for HEAD too: the same without its body, which the runtime leaves out. */
   readonly method: "GET" | "POST";
   readonly label: RouteLabel;
-  /** Each includes those before it. */
-  readonly admission: Admission;
+  /** In their order; the first that refuses is the last. */
+  readonly checks: readonly Check[];
   readonly handler: Handler;
   /** Orchestrators ask every few seconds: a 503 is what it has to say, and no rejection. */
   readonly isProbe?: boolean;

@@ -1,14 +1,8 @@
-import type { ErrorCode } from "#domain/error-codes.ts";
+import { type CallerError, errorType } from "#domain/errors.ts";
 
 /** Errors on the wire: exactly `{"detail"}`, and for SDKs that show nothing else an `error` object beside it. */
 
-export interface HttpError {
-  readonly status: number;
-  /** What is wrong and what to do; names the field; never a prompt, a key or a stack. */
-  readonly detail: string;
-  readonly code?: ErrorCode;
-  /** The request field at fault. */
-  readonly param?: string;
+export interface HttpError extends CallerError {
   readonly headers?: Readonly<Record<string, string>>;
   /** For log and record: what stood in `model`, if it is plain and no credential. */
   readonly model?: string | undefined;
@@ -18,37 +12,33 @@ export interface HttpError {
   readonly explained?: unknown;
 }
 
-const types: Readonly<Record<number, string>> = {
-  401: "authentication_error",
-  403: "permission_error",
-  404: "not_found_error",
-  429: "rate_limit_error",
-};
-
 /** The HTTP answer to an error, in the dialect of whoever asks. */
 export function errorResponse(error: HttpError, request: Request, headers: Record<string, string>): Response {
-  const body = wantsErrorObject(request.headers)
-    ? {
-        detail: error.detail,
-        error: {
-          message: error.detail,
-          type: types[error.status] ?? (error.status < 500 ? "invalid_request_error" : "api_error"),
-          code: readsOnlyNumbers(request.headers) ? error.status : (error.code ?? null),
-          param: error.param ?? null,
-        },
-      }
-    : { detail: error.detail };
-  if (error.explained !== undefined) Object.assign(body, { smart_gateway: error.explained });
-  const all: Record<string, string> = { ...headers, ...error.headers, "content-type": "application/json" };
+  const { status, detail, code, param = null, explained } = error;
+  const body: Record<string, unknown> = { detail };
+  if (wantsErrorObject(request.headers)) {
+    const type = errorType(status);
+    body["error"] = { message: detail, type, code: readsOnlyNumbers(request.headers) ? status : code, param };
+  }
+  if (explained !== undefined) body["smart_gateway"] = explained;
+  const all = { ...headers, ...errorHeaders(error), "content-type": "application/json" };
+  return new Response(JSON.stringify(body), { status, headers: all });
+}
+
+/** The headers that say whether, how and when to try again. */
+export function errorHeaders({ status, retryAfterS, shouldRetry, headers }: HttpError): Record<string, string> {
+  const all = { ...headers };
+  if (status === 401) all["www-authenticate"] = "Bearer";
+  if (retryAfterS !== undefined) all["retry-after"] = String(retryAfterS);
   // Without the header, SDKs repeat some statuses and not others. What is wrong with the request itself stays wrong.
-  const isPassing = "retry-after" in all;
-  if (isPassing || error.status < 500) all["x-should-retry"] ??= String(isPassing);
-  return new Response(JSON.stringify(body), { status: error.status, headers: all });
+  const isPassing = shouldRetry ?? retryAfterS !== undefined;
+  if (isPassing || status < 500 || shouldRetry === false) all["x-should-retry"] = String(isPassing);
+  return all;
 }
 
 /**
- * SDKs of the Stainless family name their language; the Vercel AI SDK and OpenRouter's SDK name themselves. The AI SDK writes
- * `ai-sdk/openai-compatible/2.0.87`, from version 7 on `ai-sdk-openai-compatible/3.0.92`.
+ * SDKs of the Stainless family name their language; the Vercel AI SDK and OpenRouter's SDK name themselves. The AI SDK
+ * writes `ai-sdk/openai-compatible/2.0.87`, from version 7 on `ai-sdk-openai-compatible/3.0.92`.
  */
 const sdkAgents = /(?:^|[\s(])(?:ai|ai-sdk(?:-[\w-]{1,40})?)\/|openrouter/i;
 

@@ -1,11 +1,21 @@
-import { anyone, authorize } from "./access/auth.ts";
-import { KeyRates } from "./access/key-rates.ts";
+import { errorOf } from "#domain/errors.ts";
+import { tokenCheck } from "./access/auth.ts";
+import { keyRateCheck } from "./access/key-rates.ts";
 import { originCheck } from "./access/origin-check.ts";
 import { MessageCache } from "./chat-body/message-cache.ts";
-import { type Answer, type Endpoint, type EndpointTable, jsonResponse } from "./endpoint.ts";
+import {
+  type Answer,
+  type Check,
+  type Endpoint,
+  type EndpointTable,
+  type Handler,
+  type HttpContext,
+  jsonResponse,
+  type RouteLabel,
+} from "./endpoint.ts";
 import { chatEndpoint } from "./endpoints/chat.ts";
 import { decisionRecordEndpoint, decisionRecordPath } from "./endpoints/decision-record.ts";
-import { healthReport } from "./endpoints/health.ts";
+import { healthEndpoint, healthReport } from "./endpoints/health.ts";
 import { modelEndpoint, modelPath, modelsEndpoint } from "./endpoints/models.ts";
 import {
   livenessEndpoint,
@@ -21,7 +31,7 @@ import { errorResponse, type HttpError } from "./errors.ts";
 import { BodiesInFlight } from "./limits/bodies-in-flight.ts";
 import { hasUnreadBody, withLingeringClose } from "./limits/lingering-close.ts";
 import { OpenRequests } from "./limits/open-requests.ts";
-import { LoadSampler, maxStreams, overloadError, shedReason } from "./limits/overload.ts";
+import { LoadSampler, ledgerCheck, loadCheck } from "./limits/overload.ts";
 import { notFound } from "./not-found.ts";
 import { requestIdOf } from "./request/headers.ts";
 import type { ServerConnection, ServerOptions } from "./server-options.ts";
@@ -33,7 +43,7 @@ const nextTick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 export type HttpServer = ReturnType<typeof startServer>;
 
-/** Starts the HTTP server: routes each request through the checks that apply to all, in the order that the reference documents. */
+/** Starts the HTTP server: each request passes the checks of its endpoint, then its handler answers. */
 export function startServer(options: ServerOptions) {
   const { settings, ports, idleSeconds = defaultIdleSeconds } = options;
   const connection: ServerConnection = {
@@ -46,13 +56,14 @@ export function startServer(options: ServerOptions) {
     connection,
     startedMs: ports.clock.monotonic(),
     streams: new OpenRequests(),
-    messageCache: new MessageCache(() => ports.config().policy.privacy.scan_memory_bytes),
+    messageCache: new MessageCache(),
     load: new LoadSampler(ports.clock, settings.workers),
     isDraining: false,
   };
-  const table = endpointTable(options, state);
-  const serve = requestGuard(options, state);
-  const unknown = serve({ handler: (request) => notFound(request, table), label: "other", admission: "open" });
+  const checks = endpointChecks(options, state);
+  const table = endpointTable(options, state, checks);
+  const serve = requestServer(options, connection);
+  const unknown = serve({ handler: (request) => notFound(request, table), label: "other", checks: checks.open });
 
   const server: Bun.Server<undefined> = Bun.serve({
     hostname: settings.host,
@@ -64,7 +75,7 @@ export function startServer(options: ServerOptions) {
     // Far above our own limit, whose refusal explains itself.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
-    routes: { ...endpointRoutes(table, serve), ...dashboardRoutes(options, connection, serve) },
+    routes: { ...endpointRoutes(table, serve), ...dashboardRoutes(options, connection, checks.open, serve) },
     fetch: unknown,
     error: (error) => {
       options.onCrash(error, "");
@@ -109,38 +120,37 @@ interface ServerState {
   isDraining: boolean;
 }
 
-const crashed: HttpError = {
-  status: 500,
-  detail: "The gateway failed on this request; its log says where.",
-  code: "internal_error",
-};
+const crashed = errorOf("internal_error");
 
-function endpointTable(options: ServerOptions, state: ServerState): EndpointTable {
+/** What is checked before a body is read, by kind of endpoint; in this order. */
+type EndpointChecks = Readonly<Record<"open" | "read" | "write" | "spend", readonly Check[]>>;
+
+function endpointChecks(options: ServerOptions, { load, streams }: ServerState): EndpointChecks {
+  const { settings, ports } = options;
+  const open = [originCheck(settings)];
+  const read = [...open, tokenCheck(options)];
+  const write = [...read, keyRateCheck(ports.clock, settings.workers), loadCheck(load, streams)];
+  return { open, read, write, spend: [...write, ledgerCheck(ports.ledger)] };
+}
+
+function endpointTable(options: ServerOptions, state: ServerState, checks: EndpointChecks): EndpointTable {
   const { ports, records } = options;
   const { bodies } = state.connection;
-  const post = (label: Endpoint["label"], admission: Endpoint["admission"], handler: Endpoint["handler"]): Endpoint => {
-    return { method: "POST", label, admission, handler };
+  const of = (method: Endpoint["method"], kind: keyof EndpointChecks) => (label: RouteLabel, handler: Handler) => {
+    return { method, label, checks: checks[kind], handler };
   };
-  const get = (label: Endpoint["label"], handler: Endpoint["handler"]): Endpoint => {
-    return { method: "GET", label, admission: "token", handler };
-  };
-  const open = (handler: Endpoint["handler"], isProbe = false): Endpoint => {
-    return { method: "GET", label: "other", admission: "open", handler, isProbe };
-  };
-  const health = async () => (await options.gatewayHealth?.()) ?? healthReport(options, state.startedMs);
+  const [get, post, chat] = [of("GET", "read"), of("POST", "write"), of("POST", "spend")];
+  const open = (handler: Handler, isProbe = false) => ({ ...of("GET", "open")("other", handler), isProbe });
   const table: EndpointTable = {
     "/": open(rootEndpoint(() => table)),
-    "/v1/chat/completions": post("chat_completions", "ledger", chatEndpoint({ ...options, ...state })),
-    "/v1/route/decision": post("route_decision", "room", routeDecisionEndpoint(options, bodies)),
-    "/v1/route/outcome": post("route_outcome", "room", routeOutcomeEndpoint(options, bodies)),
+    "/v1/chat/completions": chat("chat_completions", chatEndpoint({ ...options, ...state })),
+    "/v1/route/decision": post("route_decision", routeDecisionEndpoint(options, bodies)),
+    "/v1/route/outcome": post("route_outcome", routeOutcomeEndpoint(options, bodies)),
     "/v1/route/status": get("route_status", routeStatusEndpoint(options)),
     [decisionRecordPath]: get("route_decisions", decisionRecordEndpoint(records)),
     "/v1/models": get("models", modelsEndpoint(ports)),
     [modelPath]: get("models", modelEndpoint(ports)),
-    "/healthz": open(async (_request, _, common) => {
-      const { body, status } = await health();
-      return jsonResponse(body, common, status);
-    }, true),
+    "/healthz": open(healthEndpoint(options, state), true),
     "/livez": open(livenessEndpoint(ports), true),
     "/readyz": open(readinessEndpoint(ports, state), true),
     "/metrics": open(metricsEndpoint(options)),
@@ -149,85 +159,69 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
   return table;
 }
 
-/** Why a request may not be served now, in the order of the checks; else the line of its token. */
-type AdmissionCheck = (headers: Headers, admission: Endpoint["admission"]) => ReturnType<typeof authorize>;
-
-function admissionCheck({ settings, ports, keys }: ServerOptions, { load, streams }: ServerState): AdmissionCheck {
-  const limit = maxStreams();
-  const rates = new KeyRates(settings.workers);
-  return (headers, admission) => {
-    if (admission === "open") return anyone;
-    const authorized = authorize(headers, settings.authMinTokenLength, keys(), ports.clock.now());
-    if ("status" in authorized || admission === "token") return authorized;
-    const tooMany = authorized.key && rates.take(authorized.key, ports.clock.monotonic());
-    if (tooMany !== undefined) return tooMany;
-    const { eventLoopDelayMs, memoryShare } = load;
-    const ledgerOldestMs = admission === "ledger" ? ports.ledger.oldestMs() : 0;
-    const activeStreams = streams.count;
-    const reason = shedReason({ activeStreams, maxStreams: limit, eventLoopDelayMs, memoryShare, ledgerOldestMs });
-    return reason === undefined ? authorized : overloadError(reason, ports.ledger.status());
-  };
-}
-
 /** @param tracedAs the path that the traces of the requests name; undefined: they are not traced */
 type Serve = (endpoint: Omit<Endpoint, "method">, tracedAs?: string) => (request: Request) => Promise<Response>;
 
-/** What applies to every request: its id, origin check and admission, the answer to an error, and the end of a body that nobody reads. */
-function requestGuard(options: ServerOptions, state: ServerState): Serve {
-  const { ports, settings, onCrash, onRejected, traces } = options;
-  const { connection } = state;
-  const originProblem = originCheck(settings);
-  const admit = admissionCheck(options, state);
-  const isDemo = settings.upstream.kind === "demo";
+/** What is done with every request: its context, the endpoint's checks, its answer, the report of an error. */
+function requestServer(options: ServerOptions, connection: ServerConnection): Serve {
+  const { ports, settings, onCrash, traces } = options;
   // Enough that callers who send somewhat too much read the refusal only after they have sent it all.
   const maxLingeringBytes = 4 * settings.maxRequestBytes;
-  return ({ handler, label: route, admission, isProbe }, tracedAs) =>
-    async (request) => {
-      if (tracedAs !== undefined) traces?.started(request, tracedAs);
-      const { headers, method } = request;
-      const requestId = requestIdOf(headers, ports.config().privacy);
-      const common: Record<string, string> = { "x-request-id": requestId };
-      if (isDemo) common["x-smart-gateway-demo"] = "true";
-      // The runtime closes the connection as asked, and does not say so by itself.
-      if (closesAfter(headers.get("connection"))) common["connection"] = "close";
-      let answer: Answer;
-      let label: string | undefined;
-      try {
-        const admitted = originProblem(headers) ?? admit(headers, admission);
-        // It may wait for the database longer than a connection may be idle.
-        if (method === "GET") connection.liftIdleTimeout(request);
-        label = "status" in admitted ? admitted.label : admitted.key?.label;
-        answer = "status" in admitted ? admitted : await handler(request, requestId, common, admitted.key);
-      } catch (error) {
-        onCrash(error, requestId);
-        answer = crashed;
-      }
-      const error = answer instanceof Response ? undefined : answer;
-      const response = answer instanceof Response ? answer : errorResponse(answer, request, common);
-      const { status } = response;
-      if (method === "GET" && !response.headers.get("content-type")?.startsWith("text/event-stream"))
-        connection.restoreIdleTimeout(request);
-      if (
-        status >= 400 &&
-        !response.headers.has("x-smart-gateway-decision-id") &&
-        !(isProbe === true && status === 503)
-      )
-        onRejected({
-          requestId,
-          route,
-          method,
-          status,
-          label,
-          code: error?.code,
-          param: error?.param,
-          model: error?.model,
-        });
-      const sent = hasUnreadBody(request, response)
-        ? await withLingeringClose(request, response, ports.timers, maxLingeringBytes)
-        : response;
-      if (tracedAs !== undefined) traces?.answered(request, sent);
-      return sent;
-    };
+  return (endpoint, tracedAs) => async (request) => {
+    if (tracedAs !== undefined) traces?.started(request, tracedAs);
+    const context = contextOf(request, options);
+    const isGet = request.method === "GET";
+    let answer: Answer;
+    try {
+      const refusal = firstRefusal(endpoint.checks, request, context);
+      // It may wait for the database longer than a connection may be idle.
+      if (isGet) connection.liftIdleTimeout(request);
+      answer = refusal ?? (await endpoint.handler(request, context));
+    } catch (error) {
+      onCrash(error, context.requestId);
+      answer = crashed;
+    }
+    const response = answer instanceof Response ? answer : errorResponse(answer, request, context.headers);
+    if (isGet && !response.headers.get("content-type")?.startsWith("text/event-stream"))
+      connection.restoreIdleTimeout(request);
+    if (response.status >= 400) reportRejection(endpoint, request, context, answer, response, options);
+    const sent = hasUnreadBody(request, response)
+      ? await withLingeringClose(request, response, ports.timers, maxLingeringBytes)
+      : response;
+    if (tracedAs !== undefined) traces?.answered(request, sent);
+    return sent;
+  };
+}
+
+function contextOf({ headers }: Request, { ports, settings }: ServerOptions): HttpContext {
+  const requestId = requestIdOf(headers, ports.config().privacy);
+  const common: Record<string, string> = { "x-request-id": requestId };
+  if (settings.upstream.kind === "demo") common["x-smart-gateway-demo"] = "true";
+  // The runtime closes the connection as asked, and does not say so by itself.
+  if (closesAfter(headers.get("connection"))) common["connection"] = "close";
+  return { requestId, headers: common };
+}
+
+function firstRefusal(checks: readonly Check[], request: Request, context: HttpContext): HttpError | undefined {
+  for (const check of checks) {
+    const refusal = check(request, context);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+/** Reports an error that has no decision, and so no record of its own. */
+function reportRejection(
+  { label: route, isProbe }: Omit<Endpoint, "method">,
+  { method }: Request,
+  { requestId, key }: HttpContext,
+  answer: Answer,
+  { status, headers }: Response,
+  { onRejected }: ServerOptions,
+): void {
+  if (headers.has("x-smart-gateway-decision-id") || (isProbe === true && status === 503)) return;
+  const { code, param, model, label = key?.label }: Partial<HttpError> = answer instanceof Response ? {} : answer;
+  onRejected({ requestId, route, method, status, code, param, model, label });
 }
 
 type Routes = { [path: string]: { [method: string]: ReturnType<Serve> } };
@@ -243,9 +237,14 @@ function endpointRoutes(table: EndpointTable, serve: Serve): Routes {
 }
 
 /** The dashboard answers its path and everything below it, with all methods. */
-function dashboardRoutes({ dashboard }: ServerOptions, connection: ServerConnection, serve: Serve): Routes {
+function dashboardRoutes(
+  { dashboard }: ServerOptions,
+  connection: ServerConnection,
+  checks: readonly Check[],
+  serve: Serve,
+): Routes {
   if (dashboard === undefined) return {};
-  const served = serve({ handler: dashboard(connection), label: "dashboard", admission: "open" });
+  const served = serve({ handler: dashboard(connection), label: "dashboard", checks });
   const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
   const routes = Object.fromEntries(methods.map((method) => [method, served]));
   return { "/dashboard": routes, "/dashboard/*": routes };

@@ -58,7 +58,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   readonly jobs: LedgerJobs;
   readonly sharedWrite: SharedConnection["sharedWrite"];
   /** The accounts as a reply of the store has last shown them, and the newest day of the store's clock. */
-  readonly #accounts = new LruMap<AccountId, AccountRow>();
+  readonly #accounts = new LruMap<AccountId, AccountRow>(maxCachedAccounts);
   #day: UtcDay | undefined;
   #typicalHoldMs = initialTypicalMs;
   #lostCommits: LostCommits | undefined;
@@ -271,7 +271,6 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   #written({ day, accounts, notices, heldMs, written }: BatchReply): void {
     if (this.#day === undefined || day > this.#day) this.#day = day;
     for (const row of accounts) this.#accounts.set(row.id, row);
-    this.#accounts.trim(maxCachedAccounts);
     // A batch that changes nothing writes nothing: a full disk takes it too.
     if (written > 0) this.#availability.succeeded();
     for (const ms of heldMs) this.#typicalHoldMs += (ms - this.#typicalHoldMs) / 16;

@@ -1,4 +1,5 @@
 import type { WriteTransaction } from "#db/store-database.ts";
+import { type CallerError, errorOf } from "#domain/errors.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { UtcDay } from "#platform/time.ts";
 
@@ -234,26 +235,8 @@ export interface LedgerStatus {
   readonly lostCommits?: LostCommits;
 }
 
-/** What callers are answered while nothing can be held, and after how many seconds a retry is worth it, if at all. */
-export function outageOf({ failed }: Pick<LedgerStatus, "failed">): {
-  readonly detail: string;
-  readonly retryAfterS?: number;
-} {
-  switch (failed) {
-    case "restart_needed":
-      return {
-        detail:
-          "The budget store has failed, and without it nothing is spent. Restart needed: this process does not use it again.",
-      };
-    case "store_lost":
-      return {
-        detail:
-          "The budget store was deleted, replaced or emptied while the gateway ran, and without it nothing is spent. Restore it, then restart the gateway.",
-      };
-    default:
-      return {
-        detail: "The budget store does not answer, and without it nothing is spent. Try again shortly.",
-        retryAfterS: 2,
-      };
-  }
+/** What callers are answered while nothing can be held. */
+export function outageError({ failed }: Pick<LedgerStatus, "failed">): CallerError {
+  if (failed === undefined) return { ...errorOf("budget_store_unavailable"), retryAfterS: 2, shouldRetry: true };
+  return { ...errorOf(`budget_store_unavailable.${failed}`), retryAfterS: undefined, shouldRetry: false };
 }

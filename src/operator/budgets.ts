@@ -23,17 +23,12 @@ import type { OperatorStores } from "./stores.ts";
 
 const maxHolds = 1_000;
 
-/** What is in force now. */
 interface InForce {
   /** Of the policy; without them accounts show the cap of their last request. */
   readonly caps: Caps | undefined;
   /** The callers' keys that were not revoked; undefined: every long-enough token is accepted. */
   readonly keys: Iterable<CallerKey | null> | undefined;
   readonly nowMs: number;
-}
-
-export function capsInForce({ config, keys, clock }: Pick<OperatorSources, "config" | "keys" | "clock">): InForce {
-  return { caps: config().caps, keys: keys()?.values(), nowMs: clock.now() };
 }
 
 /** What is spent and held: the newest days first, then goals and keys by the share of their cap. */
@@ -118,9 +113,17 @@ function budgetLine(account: AccountRow, caps: Caps | undefined, today: string, 
 /** A day, a goal, or a key and its day. */
 export type BudgetLine = ReturnType<typeof budgetLine>;
 
-/** Today's line; there always is one. */
-export function todayIn({ days, today }: Pick<Budgets, "days" | "today">): BudgetLine {
-  return days.find(({ name }) => name === today) ?? budgetLine(emptyAccount(`day/${today}`), undefined, today, []);
+const maxAccounts = 1_000;
+
+/** The same of a running gateway, with today's line and its pace. */
+export async function currentBudgets({ clock, config, keys, records, stores }: OperatorSources) {
+  const nowMs = clock.now();
+  const inForce = { caps: config().caps, keys: keys()?.values(), nowMs };
+  const budgets = await listBudgets(stores, inForce, maxAccounts);
+  const { days, today } = budgets;
+  const empty = budgetLine(emptyAccount(dayAccountOf(today)), undefined, today, []); // for the type: there is one of today
+  const day = days.find(({ name }) => name === today) ?? empty;
+  return { budgets, day, pace: await spendingPace(records, day, nowMs) };
 }
 
 export interface CapChange {
@@ -167,7 +170,7 @@ const paceWindowMs = hourMs;
 const shortestWindowMs = 5 * 60_000;
 
 /** The pace of spending today, from the records, and where it leads. */
-export async function spendingPace(
+async function spendingPace(
   records: Pick<RecordStore, "summary">,
   day: Pick<BudgetLine, "spent_nano_usd" | "left_nano_usd">,
   nowMs: number,

@@ -1,6 +1,7 @@
 import { type AuthKeys, callerKey } from "#config/auth-keys.ts";
 import { openStoreDatabase } from "#db/store-database.ts";
 import type { CallerKey } from "#domain/chat.ts";
+import { BackgroundJob } from "#platform/background-job.ts";
 import type { Timers } from "#platform/time.ts";
 
 /** A caller's key as `keys add` stores it: never the token itself. */
@@ -68,54 +69,30 @@ const pollMs = 500;
 
 /**
  * The keys that callers may use: those of `AUTH_KEYS_FILE` and those of the database, which is polled. While it does not answer, those
- * that were read last stand. Without a file, and before a first key was ever added, every long-enough token is accepted.
+ * that were read last stand: the ledger reports it. Without a file, and before a first key was ever added, every long-enough token is
+ * accepted. Rejects when they cannot be read at first: who may come in would not be known.
  */
-export class AcceptedKeys {
-  readonly #ofFile: () => AuthKeys | undefined;
-  readonly #store: CallerKeyStore;
-  readonly #timers: Timers;
-  #stored: AuthKeys | undefined;
-  #merged:
-    | { readonly file: AuthKeys | undefined; readonly stored: AuthKeys | undefined; readonly keys: AuthKeys }
-    | undefined;
-  #cancel = () => {};
-
-  constructor(ofFile: () => AuthKeys | undefined, store: CallerKeyStore, timers: Timers) {
-    this.#ofFile = ofFile;
-    this.#store = store;
-    this.#timers = timers;
-  }
-
-  /** Reads them for the first time, and goes on. Rejects when they cannot be read: who may come in would not be known. */
-  async start(): Promise<void> {
-    await this.#read();
-    const poll = async () => {
-      await this.#read().catch(() => undefined); // the ledger reports a database that does not answer
-      this.#cancel = this.#timers.after(pollMs, poll);
-    };
-    this.#cancel = this.#timers.after(pollMs, poll);
-  }
-
-  async #read(): Promise<void> {
-    const listed = await this.#store.list();
-    const accepted = listed
-      .filter(({ revokedMs }) => revokedMs === null)
-      .map(({ digest, key }) => [digest, key] as const);
-    const next = listed.length === 0 ? undefined : new Map(accepted);
-    if (!Bun.deepEquals(next, this.#stored)) this.#stored = next;
-  }
-
-  current(): AuthKeys | undefined {
-    const [file, stored] = [this.#ofFile(), this.#stored];
-    if (file === undefined || stored === undefined) return file ?? stored;
-    if (this.#merged?.file !== file || this.#merged.stored !== stored) {
-      this.#merged = { file, stored, keys: new Map([...stored, ...file]) };
-    }
-    return this.#merged.keys;
-  }
-
-  close(): Promise<void> {
-    this.#cancel();
-    return this.#store.close();
-  }
+export async function pollAcceptedKeys(ofFile: () => AuthKeys | undefined, store: CallerKeyStore, timers: Timers) {
+  let stored: AuthKeys | undefined;
+  let merged: { readonly file: AuthKeys; readonly stored: AuthKeys; readonly keys: AuthKeys } | undefined;
+  const read = async (): Promise<void> => {
+    const listed = await store.list();
+    const accepted = listed.filter(({ revokedMs }) => revokedMs === null);
+    const next = listed.length === 0 ? undefined : new Map(accepted.map(({ digest, key }) => [digest, key]));
+    if (!Bun.deepEquals(next, stored)) stored = next;
+  };
+  await read();
+  const job = new BackgroundJob({ run: read, pauseMs: () => pollMs, timers });
+  job.schedule();
+  return {
+    current(): AuthKeys | undefined {
+      const file = ofFile();
+      if (file === undefined || stored === undefined) return file ?? stored;
+      if (merged?.file !== file || merged.stored !== stored) {
+        merged = { file, stored, keys: new Map([...stored, ...file]) };
+      }
+      return merged.keys;
+    },
+    close: () => job.close(),
+  };
 }

@@ -16,7 +16,7 @@ import { diffOf, type HostsRead, hostsIn, type ModelDiff, timeOf } from "#models
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { isEnabled, priceSourceOf, readModelHosts, readModelList } from "#upstream/aggregator.ts";
-import { OperatorProblem } from "./problem.ts";
+import { unavailable } from "./problem.ts";
 
 /** The registry's models with the prices in force; without valid settings, with those of the registry's file. */
 export async function listModels(registry: ModelRegistry, settings: Settings | undefined) {
@@ -60,8 +60,7 @@ type Aggregator = Settings["upstream"] & { readonly kind: "aggregator" };
 export async function compareModels(registry: ModelRegistry, settings: Settings, { baseUrl, apiKey }: Aggregator) {
   const connection = { baseUrl, clock: systemClock, timers: timerWheel({ clock: systemClock }) };
   const reply = await readModelList(connection);
-  if (reply.kind === "failed")
-    throw new OperatorProblem("unavailable", `the aggregator's list could not be read: ${reply.detail}`);
+  if (reply.kind === "failed") throw unavailable(`the aggregator's list could not be read: ${reply.detail}`);
   const models = [...registry.models.values()];
   const listings = listingsIn(reply.list, new Map(models.map(({ upstreamId, free }) => [upstreamId, { free }])));
   const book = await storedPrices(settings);

@@ -5,7 +5,7 @@ import { systemClock } from "#platform/system-clock.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { readKeyUsage, spentInDay } from "#upstream/aggregator.ts";
-import { OperatorProblem } from "./problem.ts";
+import { OperatorProblem, unavailable } from "./problem.ts";
 import type { OperatorStores } from "./stores.ts";
 
 /** The ledger's UTC day against the aggregator's own count. */
@@ -37,7 +37,6 @@ export async function reconcileDay(
 }
 
 async function countNow(baseUrl: string, apiKey: string | undefined) {
-  const unavailable = (detail: string) => new OperatorProblem("unavailable", detail);
   if (apiKey === undefined) throw unavailable("without UPSTREAM_API_KEY there is no key to ask about");
   const clock = systemClock;
   const reply = await readKeyUsage({ baseUrl, apiKey, clock, timers: timerWheel({ clock }) });

@@ -17,23 +17,21 @@ import { OperatorProblem } from "./problem.ts";
  * serves requests meanwhile.
  */
 export function openStores(databaseUrl: string, threaded = false) {
-  const parts = {
-    admin: new LazyStore(() => openLedgerAdmin(databaseUrl, threaded)),
-    actions: new LazyStore(() => openOperatorActions(databaseUrl)),
-    keys: new LazyStore(() => openCallerKeys(databaseUrl)),
-    records: new LazyStore(() => openRecordStore(databaseUrl)),
-    health: new LazyStore(() => openHealthStore(databaseUrl)),
-    usage: new LazyStore(() => openKeyUsageStore(databaseUrl)),
+  const all: { close(): Promise<void> }[] = [];
+  const lazy = <Store extends { close(): Promise<void> }>(open: (url: string) => Promise<Store>) => {
+    const store = new LazyStore(() => open(databaseUrl));
+    all.push(store);
+    return () => store.opened();
   };
   return {
-    admin: () => parts.admin.opened(),
-    actions: () => parts.actions.opened(),
-    keys: () => parts.keys.opened(),
-    records: () => parts.records.opened(),
-    health: () => parts.health.opened(),
-    usage: () => parts.usage.opened(),
+    admin: lazy((url) => openLedgerAdmin(url, threaded)),
+    actions: lazy(openOperatorActions),
+    keys: lazy(openCallerKeys),
+    records: lazy(openRecordStore),
+    health: lazy(openHealthStore),
+    usage: lazy(openKeyUsageStore),
     async close(): Promise<void> {
-      await Promise.all(Object.values(parts).map((part) => part.close()));
+      await Promise.all(all.map((store) => store.close()));
     },
   };
 }

@@ -5,25 +5,25 @@ import { LruMap, limitedMemory } from "./lru-map.ts";
 const step = fc.oneof(
   fc.record({ kind: fc.constant("set" as const), key: fc.nat(5), value: fc.nat(99) }),
   fc.record({ kind: fc.constant("delete" as const), key: fc.nat(5) }),
-  fc.record({ kind: fc.constant("trim" as const), key: fc.nat(5) }),
+  fc.record({ kind: fc.constant("clear" as const), key: fc.nat(5) }),
 );
 
 test("has the same entries as a plain ordered list, after any operations", () => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const map = new LruMap<number, number>();
+    fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 6 }), (steps, max) => {
+      const map = new LruMap<number, number>(max);
       let list: (readonly [number, number])[] = [];
       for (const { key, ...done } of steps) {
-        if (done.kind === "trim") {
-          map.trim(key);
-          list = list.slice(Math.max(0, list.length - key));
+        if (done.kind === "clear") {
+          map.clear();
+          list = [];
           continue;
         }
         list = list.filter(([other]) => other !== key);
         if (done.kind === "delete") map.delete(key);
         else {
           map.set(key, done.value);
-          list.push([key, done.value]);
+          list = [...list, [key, done.value] as const].slice(-max);
         }
         expect(map.get(key)).toBe(done.kind === "set" ? done.value : undefined);
       }

@@ -6,14 +6,20 @@ interface Entry<Key, Value> {
 }
 
 /**
- * A map whose oldest entries can be removed; an entry is as old as its last `set` or `use`. The order is a list of its own: a `Map` of this
+ * The bounded cache of the house: a map that holds at most `max` entries and removes the oldest for a new one; an entry is as
+ * old as its last `set` or `use`. The order is a list of its own: a `Map` of this
  * runtime keeps the places of deleted entries for a while, so finding its first entry means walking over all that were deleted
  * before it. With 20,000 entries that took 250,000 instructions.
  */
 export class LruMap<Key, Value> {
+  readonly #max: number;
   readonly #entries = new Map<Key, Entry<Key, Value>>();
   #oldest: Entry<Key, Value> | undefined;
   #newest: Entry<Key, Value> | undefined;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
 
   get size(): number {
     return this.#entries.size;
@@ -41,6 +47,7 @@ export class LruMap<Key, Value> {
     const entry = { key, value, older: undefined, newer: undefined };
     this.#entries.set(key, entry);
     this.#append(entry);
+    if (this.#oldest !== undefined && this.#entries.size > this.#max) this.delete(this.#oldest.key);
   }
 
   #renew(entry: Entry<Key, Value>): void {
@@ -63,9 +70,10 @@ export class LruMap<Key, Value> {
     this.#unlink(entry);
   }
 
-  /** Removes the oldest entries until at most `size` are left. */
-  trim(size: number): void {
-    while (this.#oldest !== undefined && this.#entries.size > size) this.delete(this.#oldest.key);
+  clear(): void {
+    this.#entries.clear();
+    this.#oldest = undefined;
+    this.#newest = undefined;
   }
 
   /** From the oldest to the newest. */
@@ -99,7 +107,7 @@ export interface Memory<Value> {
 
 /** The value that was not remembered for the longest time goes first. */
 export function limitedMemory<Value>({ remembered, remembered_ms }: MemoryLimits): Memory<Value> {
-  const values = new LruMap<string, { readonly value: Value; readonly atMs: number }>();
+  const values = new LruMap<string, { readonly value: Value; readonly atMs: number }>(remembered);
   return {
     recall(key, nowMs) {
       const known = values.get(key);
@@ -107,7 +115,6 @@ export function limitedMemory<Value>({ remembered, remembered_ms }: MemoryLimits
     },
     remember(key, value, nowMs) {
       values.set(key, { value, atMs: nowMs });
-      values.trim(remembered);
     },
   };
 }

@@ -22,8 +22,7 @@ import type { Scan, Span } from "./text/spans.ts";
 export { checkCustomRules } from "./rules/custom-rules.ts";
 
 /**
- * The privacy gate of one policy. Rules of the policy's own have to be checked with `checkCustomRules` before: here only their
- * syntax is, and a broken one throws.
+ * The privacy gate of one policy, whose own rules have been checked with `checkCustomRules`: a broken one throws.
  * @param exactValues the gateway's own credentials, replaced wherever they appear
  */
 export function privacyEngine(policy: Policy["privacy"], exactValues: readonly ExactValue[] = []): PrivacyEngine {

@@ -32,7 +32,9 @@ export interface RedactedBody extends Redaction {
    * makes the request sensitive but is not replaced, and not counted in `total`.
    */
   readonly unredactable: readonly Finding[];
-  /** Present when the policy restores values and something was replaced. Holds the values: keep it for this request only. */
+  /**
+   * Present when the policy restores values and something was replaced. Holds values: keep it for this request only.
+   */
   readonly restore?: Restorer;
 }
 
@@ -91,11 +93,11 @@ export interface PrivacyEngine {
   /** Where credentials stand in a text, to mark them for whoever wrote it. */
   placesIn(text: string): readonly Span[];
   redactText(text: string): RedactedText;
-  /** Throws `CredentialNotReplaceable` where a credential stands in a key or an id; nothing else for what a caller can send. */
+  /** Throws `CredentialNotReplaceable` where a credential stands in a key or an id; nothing else. */
   redactBody(body: ChatBody): RedactedBody;
   /**
-   * The same answer for a large body: now, if nearly all of it has been scanned before, else in ticks of the event loop. Rejects also
-   * with `TooManySecrets` beyond `maxSecrets`.
+   * The same for a large body: now, if nearly all of it has been scanned before, else in ticks of the event loop.
+   * Rejects also with `TooManySecrets` beyond `maxSecrets`.
    */
   redactLargeBody(body: ChatBody): RedactedBody | Promise<RedactedBody>;
   /** Keeps the gateway's own upstream key out of answers, whatever the policy says; absent where there is no key. */

@@ -19,7 +19,7 @@ const maxLookedUp = 5_000;
 export function storedTaskMemory({ records, shared }: StoredTaskMemoryOptions): TaskMemory {
   const own = inMemoryTaskMemory();
   /** When a task was last looked up, in milliseconds since the epoch. */
-  const lookedUp = new LruMap<string, number>();
+  const lookedUp = new LruMap<string, number>(maxLookedUp);
 
   async function lookUp(key: string, nowMs: number): Promise<void> {
     const stored = parsed(await records.task(key).catch(() => undefined));
@@ -34,7 +34,6 @@ export function storedTaskMemory({ records, shared }: StoredTaskMemoryOptions): 
       const lastMs = lookedUp.get(key) ?? Number.NEGATIVE_INFINITY;
       if ((known === undefined || shared) && nowMs - lastMs >= freshMs) {
         lookedUp.set(key, nowMs);
-        lookedUp.trim(maxLookedUp);
         void lookUp(key, nowMs);
       }
       return known;

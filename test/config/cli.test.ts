@@ -42,7 +42,7 @@ describe("smart-gateway serve", () => {
     const [settings, files, all, doctor, workers] = await Promise.all([
       run(["serve"], { env: { PORT: "eighty", WORKERS: "none" } }),
       run(["serve"], {
-        env: { PORT: "0", DATABASE_WAIT_MS: "0", DATABASE_URL: "sqlite::memory:", ROUTING_POLICY_PATH: policy },
+        env: { PORT: "0", DATABASE_URL: "sqlite::memory:", ROUTING_POLICY_PATH: policy },
       }),
       run(["serve"], { env: { PORT: "eighty", WORKERS: "none", ...bad } }),
       run(["doctor", "--offline"], { env: { PORT: "eighty", ...bad } }),

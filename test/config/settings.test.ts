@@ -67,17 +67,19 @@ describe("settings", () => {
     expect(formatProblems(problems)).not.toContain("key-for-a-test");
   });
 
-  test("warns of a key that would be sent unencrypted, and of a misspelt name", () => {
+  test("warns of a key that would be sent unencrypted, of a misspelt name, and of one that was removed", () => {
     const { warnings } = settingsOf({
       UPSTREAM_BASE_URL: "http://models.example.com/v1",
       UPSTREAM_API_KEY: "key-for-a-test",
       DATABASE_ULR: "sqlite:./other.db",
+      MAX_REQUEST_VALUES: "5",
       HOSTNAME: "harmless",
       DATABASE_PASSWORD: "harmless",
     });
-    expect(warnings).toHaveLength(2);
+    expect(warnings).toHaveLength(3);
     expect(warnings.join("\n")).toContain("unencrypted");
     expect(warnings.join("\n")).toContain("DATABASE_ULR is no setting of the gateway; did you mean DATABASE_URL?");
+    expect(warnings.join("\n")).toContain("MAX_REQUEST_VALUES has no effect any more: ");
   });
 
   test.each(["0.0.0.0", "::", "192.168.0.1", "gateway.example"])("warns that HOST=%s lets every token in", (HOST) => {
@@ -146,7 +148,7 @@ describe("the keys file", () => {
       `${digestOf("d")} ci-runner day_hard_usd=2.5`,
     ];
     const parsed = parseAuthKeys(lines.join("\n"), "keys");
-    expect(parsed.kind === "ok" && [...parsed.keys]).toEqual([
+    expect(parsed.kind === "ok" && [...parsed.value]).toEqual([
       [digest, { label: "ci-runner", dayHard: nanoUsd(2_500_000_000) }],
       [digestOf("b"), null],
       [digestOf("c"), { label: "alice" }],
@@ -156,7 +158,7 @@ describe("the keys file", () => {
 
   test("a key may have a rate and an end", () => {
     const parsed = parseAuthKeys(`${digest} ci rpm=60 expires=2027-02-28 day_hard_usd=1`, "keys");
-    expect(parsed.kind === "ok" && parsed.keys.get(digest)).toEqual({
+    expect(parsed.kind === "ok" && parsed.value.get(digest)).toEqual({
       label: "ci",
       ...{ dayHard: nanoUsd(1_000_000_000), rpm: 60, expiresMs: Date.parse("2027-03-01T00:00:00Z") },
     });
@@ -183,14 +185,14 @@ describe("the keys file", () => {
     ["rpm=5", "needs a label"],
   ])("a line with %j is refused, with its number", (words, says) => {
     const parsed = parseAuthKeys(`${digestOf("a")} alice\n${digest} ${words}\n`, "keys");
-    if (parsed.kind === "ok") throw new Error(`accepted as ${JSON.stringify([...parsed.keys])}`);
+    if (parsed.kind === "ok") throw new Error(`accepted as ${JSON.stringify([...parsed.value])}`);
     expect(parsed.problems.map(({ line }) => line)).toEqual([2]);
     expect(formatProblems(parsed.problems)).toContain(says);
   });
 
   test.each(["express", "team:ci", "day", "expired-laptop"])("%j is a label", (label) => {
     const parsed = parseAuthKeys(`${digest} ${label}`, "keys");
-    expect(parsed.kind === "ok" && parsed.keys.get(digest)).toEqual({ label });
+    expect(parsed.kind === "ok" && parsed.value.get(digest)).toEqual({ label });
   });
 
   test("has an error for each invalid line, which does not repeat a token; keys of a label share one cap", () => {

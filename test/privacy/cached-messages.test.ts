@@ -86,7 +86,7 @@ function parse(sent: object, cache: MessageCache | undefined): ChatRequest {
 }
 
 test("a request leads to the same with known messages as with new ones, at once and in ticks, also under another policy", async () => {
-  const cache = new MessageCache(() => 200_000);
+  const cache = new MessageCache(200_000);
   const strict = privacyEngine({ ...policy.privacy, custom_rules: [{ id: "report", pattern: "quarterly report" }] });
   let known = 0;
   await fc.assert(
@@ -104,7 +104,7 @@ test("a request leads to the same with known messages as with new ones, at once 
 });
 
 test("finds a token that is split over two parts, each of them known to be clean", () => {
-  const cache = new MessageCache(() => 1_000_000);
+  const cache = new MessageCache(1_000_000);
   const parts = [`${filler.repeat(5)} ${token.slice(0, 20)}`, `${token.slice(20)} ${filler.repeat(5)}`];
   const redact = (content: Json) =>
     engine.redactBody(parse({ model: "smart-router", messages: [{ role: "user", content }] }, cache).body);
@@ -117,7 +117,7 @@ test("finds a token that is split over two parts, each of them known to be clean
 });
 
 test("numbers placeholders by the current body, also those of known messages", () => {
-  const cache = new MessageCache(() => 1_000_000);
+  const cache = new MessageCache(1_000_000);
   const first = `${filler.repeat(5)} ${token}`;
   const second = `${filler.repeat(5)} ${other}`;
   const redact = (...contents: string[]) => {
@@ -133,7 +133,7 @@ test("numbers placeholders by the current body, also those of known messages", (
 });
 
 test("a file whose name holds a secret is the same file, whichever number its placeholder has", async () => {
-  const cache = new MessageCache(() => 200_000);
+  const cache = new MessageCache(200_000);
   const edit = (path: string) => ({
     role: "assistant",
     content: null,
@@ -149,7 +149,7 @@ test("a file whose name holds a secret is the same file, whichever number its pl
 });
 
 test("a large body of known messages is redacted at once; one with much new text is not", async () => {
-  const cache = new MessageCache(() => 1_000_000);
+  const cache = new MessageCache(1_000_000);
   const requestOf = (...contents: string[]) =>
     parse({ model: "smart-router", messages: contents.map((content) => ({ role: "user", content })) }, cache).body;
   const contents = Array.from({ length: 200 }, (_, index) => `${index} ${filler.repeat(8)}`);

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { completes } from "#simulator/behaviours.ts";
@@ -12,6 +13,19 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 async function ready(gateway: GatewayProcess): Promise<number> {
   return (await call(`${gateway.url}/readyz`)).status;
+}
+
+/** A PostgreSQL server that knows nobody: one that cannot be reached is waited for. */
+async function refusingPostgres() {
+  const fields = ["SFATAL", "C28P01", "Mnobody may come in", ""].map((field) => `${field}\0`).join("");
+  const error = Buffer.concat([Buffer.from("E"), Buffer.alloc(4), Buffer.from(fields)]);
+  error.writeInt32BE(error.length - 1, 1);
+  const server = createServer((socket) => socket.on("data", () => void socket.end(error)).on("error", () => undefined));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`, // it listens
+    [Symbol.asyncDispose]: async () => void server.close(),
+  };
 }
 
 describe("the process", () => {
@@ -28,14 +42,14 @@ describe("the process", () => {
 
   test("with LOG_FORMAT=json prints nothing but JSON on either output, when it starts and when it cannot", async () => {
     await using gateway = await serve({ LOG_FORMAT: "json" });
+    await using refusing = await refusingPostgres();
     gateway.signal("SIGTERM");
     expect(await gateway.exited()).toBe(0);
     const outputs = [
       gateway.output(),
       (await serveToEnd({ LOG_FORMAT: "json", PORT: "eighty" })).output,
       (await serveToEnd({ LOG_FORMAT: "json", ROUTING_POLICY_PATH: "none.yaml" })).output,
-      (await serveToEnd({ LOG_FORMAT: "json", DATABASE_URL: "postgres://127.0.0.1:1/x", DATABASE_WAIT_MS: "0" }))
-        .output,
+      (await serveToEnd({ LOG_FORMAT: "json", DATABASE_URL: `postgres://${refusing.address}/x` })).output,
     ];
     const events = outputs.map((output) =>
       output
@@ -74,10 +88,11 @@ describe("the process", () => {
     for (const each of [pid, ...childrenOf(pid)]) expect([each, filter(each)]).toEqual([each, 0]);
   });
 
-  test("an unreachable budget store is named, without its password, with exit code 1", async () => {
+  test("a budget store that refuses is named, without its password, with exit code 1", async () => {
     const password = ["pass", "word", "1234"].join("-");
-    const url = `postgres://gateway:${password}@127.0.0.1:1/x`;
-    const { code, output } = await serveToEnd({ DATABASE_URL: url, DATABASE_WAIT_MS: "0" });
+    await using refusing = await refusingPostgres();
+    const url = `postgres://gateway:${password}@${refusing.address}/x`;
+    const { code, output } = await serveToEnd({ DATABASE_URL: url });
     expect(code).toBe(1);
     expect(output).toContain("budget store");
     expect(output).toContain("DATABASE_URL");

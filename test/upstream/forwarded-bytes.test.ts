@@ -114,7 +114,7 @@ const body: Written = fc
   );
 
 /** What earlier bodies have left behind: the same messages come again and again. */
-const cache = new MessageCache(() => 1_000_000);
+const cache = new MessageCache(1_000_000);
 
 function parsed(json: string, bytes: Uint8Array = Buffer.from(json)): ChatRequest | undefined {
   const result = parseChatRequest({

@@ -1,24 +1,23 @@
-import { checkSpan, configIn, onRecords } from "#cli/options.ts";
-import { type OutputOptions, print, textOf } from "#cli/output.ts";
+import { type ConfigOptions, checkSpan, configIn, onRecords } from "#cli/options.ts";
+import { type Result, textOf } from "#cli/output.ts";
 import { dollarText } from "#domain/money/money.ts";
 import { runBacktest as replay } from "#operator/backtest.ts";
 import type { BacktestResult } from "#records/backtest/backtest.ts";
 
-interface BacktestOptions extends OutputOptions {
+interface BacktestOptions extends ConfigOptions {
   readonly since: number;
   readonly until?: number;
   readonly goal?: string;
-  readonly models?: string;
 }
 
 /** Recorded requests, decided again under another policy. */
-export async function runBacktest(file: string, options: BacktestOptions): Promise<void> {
+export async function runBacktest(file: string, options: BacktestOptions): Promise<Result> {
   checkSpan(options);
   const { since: fromMs, until, goal, models } = options;
   const { policy, registry } = configIn(file, models);
   const filter = { fromMs, toMs: until ?? Date.now(), ...(goal === undefined ? {} : { goal }) };
-  const result = await onRecords((store) => replay(store, { policy, registry, filter }));
-  print(result, options, reportText(result));
+  const value = await onRecords((store) => replay(store, { policy, registry, filter }));
+  return { value, text: reportText(value) };
 }
 
 const maxChangesShown = 20;
@@ -26,7 +25,8 @@ const maxChangesShown = 20;
 export function reportText({ from_ms, to_ms, changes, ...result }: BacktestResult): string {
   const { requests, changed, relabelled, skipped, before, after } = result;
   if (requests === 0) {
-    return `Nothing to replay: ${skipped === 0 ? "there are no decision records" : `${skipped} refusals before a decision`} in this span.`;
+    const found = skipped === 0 ? "there are no decision records" : `${skipped} refusals before a decision`;
+    return `Nothing to replay: ${found} in this span.`;
   }
   const delta = after.cost_nano_usd - before.cost_nano_usd;
   const costs = delta < 0 ? `saves ${dollarText(-delta)}` : `costs ${dollarText(delta)}${delta > 0 ? " more" : ""}`;

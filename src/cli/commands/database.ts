@@ -1,9 +1,10 @@
 import { resolve } from "node:path";
 import { type CommandSpec, onDatabase, settingsInForce } from "#cli/options.ts";
-import { badUsage, type OutputOptions, print } from "#cli/output.ts";
+import type { Result } from "#cli/output.ts";
 import { backupSqlite } from "#db/backup.ts";
 import { missingMigrations } from "#db/schema-version.ts";
 import { openStoreDatabase } from "#db/store-database.ts";
+import { invalidInput } from "#operator/problem.ts";
 
 export const commands: readonly CommandSpec[] = [
   {
@@ -16,21 +17,20 @@ export const commands: readonly CommandSpec[] = [
 ];
 
 /** A copy of the SQLite database, also while gateways write to it. */
-async function backup(file: string, options: OutputOptions): Promise<void> {
+async function backup(file: string): Promise<Result> {
   const bytes = await onDatabase("No backup was made", (_, location) => {
-    if (location.kind === "postgres") {
-      throw badUsage(
-        "DATABASE_URL names a PostgreSQL database: back it up with its own tools (pg_dump, or continuous archiving). See docs/operating.md.",
-      );
-    }
+    if (location.kind === "postgres") throw invalidInput(ownTools);
     return backupSqlite(location.path, file);
   });
-  const text = `${resolve(file)}: ${bytes} bytes, checked. What is spent from now on is not in it.`;
-  print({ file: resolve(file), bytes }, options, text);
+  const value = { file: resolve(file), bytes };
+  return { value, text: `${value.file}: ${bytes} bytes, checked. What is spent from now on is not in it.` };
 }
 
+const ownTools =
+  "DATABASE_URL names a PostgreSQL database: back it up with its own tools, such as pg_dump. See docs/operating.md.";
+
 /** For those who change a schema before they start the new version. */
-async function migrate(options: OutputOptions): Promise<void> {
+async function migrate(): Promise<Result> {
   const { databaseUrl } = settingsInForce();
   const { database, applied } = await onDatabase("The database was not migrated", async (_, location) => {
     const applied = await missingMigrations(location);
@@ -38,5 +38,5 @@ async function migrate(options: OutputOptions): Promise<void> {
     return { database: location.kind, applied };
   });
   const done = applied.length === 0 ? "Nothing to do:" : `Applied: ${applied.join(", ")}.`;
-  print({ ok: true, database, applied }, options, `${done} the database has this version's schema.`);
+  return { value: { ok: true, database, applied }, text: `${done} the database has this version's schema.` };
 }

@@ -1,7 +1,8 @@
 import { pipeline } from "node:stream/promises";
 import { InvalidArgumentError, Option } from "commander";
 import { type CommandSpec, checkSpan, type OptionSpec, onRecords, time, wholeNumber } from "#cli/options.ts";
-import { failed, type OutputOptions, print, printText } from "#cli/output.ts";
+import { printText, type Result } from "#cli/output.ts";
+import { OperatorProblem } from "#operator/problem.ts";
 import { DecisionFilter, recordFilter } from "#operator/query.ts";
 import { explainedRecord } from "#operator/records.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
@@ -25,19 +26,15 @@ const filters = fields.map(
 );
 
 const span: readonly OptionSpec[] = [
-  [
-    "--since <moment>",
-    "only requests that ended at this time or later: 90m, 24h, 30d ago, a UTC day, or an ISO 8601 time",
-    time,
-  ],
+  ["--since <moment>", "only requests that ended since then: 90m, 24h, 30d ago, a UTC day, an ISO 8601 time", time],
   ["--until <moment>", "only requests that ended before this time (default: now)", time],
 ];
 
 const show: Pick<CommandSpec, "arguments" | "run"> = {
   arguments: [["<id>", idHelp]],
-  async run(id: string, options: OutputOptions) {
-    const record = await foundRecord(id);
-    print(record, options, explanationText(record));
+  async run(id: string): Promise<Result> {
+    const value = await foundRecord(id);
+    return { value, text: explanationText(value) };
   },
 };
 
@@ -45,8 +42,7 @@ export const commands: readonly CommandSpec[] = [
   { ...show, name: "explain", example: "smart-gateway explain my-request-1 --json | jq .explanation.would_change" },
   {
     name: "decisions tail",
-    summary:
-      "print the latest decisions and follow new ones; each line begins with the local time at which the request ended",
+    summary: "print the latest decisions and follow new ones; first in each line is the local time of its end",
     options: [
       ["-n, --lines <count>", "number of latest decisions to print at first", wholeNumber(0, 999), "20"],
       ["--no-follow", "exit after printing them"],
@@ -86,7 +82,7 @@ function filterFrom({ since, until, ...options }: FilterOptions): RecordFilter {
 const pollMs = 500;
 const pollLimit = 1_000;
 
-async function tail(options: FilterOptions & OutputOptions & { readonly lines: number; readonly follow: boolean }) {
+async function tail(options: FilterOptions & { json?: true; lines: number; follow: boolean }): Promise<void> {
   const filter = filterFrom(options);
   const printAll = (records: readonly DecisionRecord[]) => {
     const texts = options.json ? records.map((record) => JSON.stringify(record)) : decisionLines(records);
@@ -139,6 +135,7 @@ function foundRecord(id: string): Promise<ExplainedDecision> {
       if (record !== undefined) return record;
       await Bun.sleep(waitMs);
     }
-    throw failed(`Nothing is recorded under ${id}. It is the ${idHelp}, within the retention (policy: records).`);
+    const detail = `Nothing is recorded under ${id}. It is the ${idHelp}, within the retention (policy: records).`;
+    throw new OperatorProblem("not_found", detail);
   });
 }

@@ -1,5 +1,6 @@
 import { type CommandSpec, wholeNumber } from "#cli/options.ts";
-import { badUsage, failed, type OutputOptions, print, printText } from "#cli/output.ts";
+import { printText, type Result } from "#cli/output.ts";
+import { unavailable } from "#operator/problem.ts";
 import { type SampleRequest, sampleRequest } from "./sample-requests.ts";
 
 const maxRequests = 10_000;
@@ -22,14 +23,15 @@ export const commands: readonly CommandSpec[] = [
   },
 ];
 
-interface TrafficOptions extends OutputOptions {
+interface TrafficOptions {
+  readonly json?: true;
   readonly url?: string;
   readonly token: string;
   readonly requests: number;
   readonly perSecond: number;
 }
 
-async function traffic(options: TrafficOptions): Promise<void> {
+async function traffic(options: TrafficOptions): Promise<Result> {
   const { env } = process;
   const url = options.url ?? (env["SMART_GATEWAY_URL"] || `http://127.0.0.1:${env["PORT"] || "8080"}`);
   const base = url.replace(/(?<!\/)\/+$/, "");
@@ -41,25 +43,19 @@ No language model is asked, and no money is spent: the amounts are those of the 
 Watch them: ${base}/dashboard`,
     );
   }
-  print({ ok: true, sent: options.requests, statuses: await sendAll(base, options) }, options);
+  return { value: { ok: true, sent: options.requests, statuses: await sendAll(base, options) } };
 }
 
 /** Sample requests cost money at a gateway that is not in demo mode. */
 async function checkDemo(base: string): Promise<void> {
-  const url = URL.parse(`${base}/livez`);
-  if (url === null || !["http:", "https:"].includes(url.protocol)) {
-    throw badUsage(`--url must be an http:// or https:// URL; is ${JSON.stringify(base)}`);
-  }
-  const reply = await fetch(url, { signal: AbortSignal.timeout(timeoutMs), redirect: "manual" }).catch(() => {
-    throw failed(
-      `No gateway answers at ${base}. Start one in demo mode (npm start without settings), or name it with --url.`,
-    );
+  const start = "Start one in demo mode (npm start without settings), or name it with --url.";
+  const signal = AbortSignal.timeout(timeoutMs);
+  const reply = await fetch(`${base}/livez`, { signal, redirect: "manual" }).catch(() => {
+    throw unavailable(`No gateway answers at ${base}. ${start}`);
   });
   await reply.body?.cancel();
   if (isDemo(reply)) return;
-  throw failed(
-    `The gateway at ${base} is not in demo mode: sample requests would cost money there. Start one without UPSTREAM_API_KEY and UPSTREAM_BASE_URL.`,
-  );
+  throw unavailable(`The gateway at ${base} is not in demo mode: sample requests would cost money there. ${start}`);
 }
 
 function isDemo(reply: Response): boolean {
@@ -79,7 +75,7 @@ async function sendAll(base: string, { requests, perSecond, token }: TrafficOpti
       // The gateway may have been restarted with a real upstream: each answer has to say that it is a demo.
       if (reply !== undefined && !isDemo(reply)) {
         next = requests;
-        throw failed(`Stopped: the gateway at ${base} has left demo mode.`);
+        throw unavailable(`Stopped: the gateway at ${base} has left demo mode.`);
       }
       const status = reply?.status ?? "failed";
       statuses[status] = (statuses[status] ?? 0) + 1;

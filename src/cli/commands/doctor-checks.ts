@@ -11,7 +11,7 @@ import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { getJson, type KeyUsage, readKeyUsage, spentInDay } from "#upstream/aggregator.ts";
 
-/** The result of one check. `warn`: it works, but not as it should. `fail`: the gateway cannot start or keep its promises. */
+/** `warn`: it works, but not as it should. `fail`: the gateway cannot start or keep its promises. */
 export interface Check {
   readonly name: string;
   readonly status: "ok" | "warn" | "fail";
@@ -61,7 +61,7 @@ export function checkSqlite(path: string): Check {
       return fail("database", `${full} was locked by another process for ${lockedMs / 1_000} s`, advice);
     }
     const advice = /^SQLITE_(?:CORRUPT|NOTADB)/.test(code)
-      ? "it is damaged, or no SQLite database: restore a backup (docs/operating.md), or set DATABASE_URL to another file"
+      ? "it is damaged, or no SQLite database: restore a backup, or set DATABASE_URL to another file"
       : "check its permissions, or set DATABASE_URL to another file";
     return fail("database", `${full} cannot be used: ${code}`, advice);
   }
@@ -92,7 +92,7 @@ async function checkDurability(connection: PostgresConnection): Promise<readonly
   const lost = await lostCommitsOf(ask, lostCommitsDays);
   const checks: Check[] = [];
   if (standbys > 0) {
-    const detail = `commits wait for none of ${standbys} standbys: a fail-over can lose what callers were told`;
+    const detail = `commits wait for none of ${standbys} standbys: a fail-over can lose acknowledged ones`;
     checks.push(warn("database", detail, "set synchronous_standby_names (docs/operating.md, clusters)"));
   }
   if (lost !== undefined) {
@@ -104,14 +104,13 @@ async function checkDurability(connection: PostgresConnection): Promise<readonly
 
 const timing = { clock: systemClock, timers: timerWheel({ clock: systemClock }), timeoutMs: 8_000 };
 
+type Aggregator = Settings["upstream"] & { readonly kind: "aggregator" };
+
 /**
- * Checks whether the upstream can be reached and accepts the key: with the HTTP client, proxies and certificates that calls use,
- * without a call that costs anything. Servers without a page about the key mostly require a key for their list of models.
+ * With the HTTP client, proxies and certificates of calls, and without cost. Servers without a page about the key mostly require a
+ * key for their list of models.
  */
-export async function checkUpstream({
-  baseUrl,
-  apiKey,
-}: Settings["upstream"] & { kind: "aggregator" }): Promise<readonly Check[]> {
+export async function checkUpstream({ baseUrl, apiKey }: Aggregator): Promise<readonly Check[]> {
   const address = { baseUrl, ...(apiKey === undefined ? {} : { apiKey }), ...timing };
   const usage = apiKey === undefined ? undefined : await readKeyUsage({ ...address, apiKey });
   const hasPage = usage !== undefined && usage.kind !== "unknown_page";

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
+import { commit, version } from "#build.ts";
 import type { CommandSpec } from "#cli/options.ts";
-import { exitCodes, type OutputOptions, print } from "#cli/output.ts";
+import { codeFor, exitCodes, type Result } from "#cli/output.ts";
 import { loadAuthKeys } from "#config/auth-keys.ts";
 import { configHash } from "#config/config-changes.ts";
 import { hostAndPort } from "#config/host-names.ts";
@@ -9,25 +10,23 @@ import { formatProblems, oneLine } from "#config/problem.ts";
 import { type ConfiguredFiles, parseSettings, type Settings } from "#config/settings.ts";
 import { databaseLocationOf } from "#db/database-url.ts";
 import { maxStreams } from "#http/limits/overload.ts";
-import { dependencies, version } from "../../../package.json";
+import { dependencies } from "../../../package.json";
 import { type Check, checkPostgres, checkSqlite, checkUpstream, errorCode, fail, ok, warn } from "./doctor-checks.ts";
 import { type RunningGateway, runningGateway } from "./healthcheck.ts";
 
-/** Checks everything that a start depends on, and the gateway that runs, and says how to fix what is wrong. */
 export const commands: readonly CommandSpec[] = [
   {
     name: "doctor",
     options: [["--offline", "contact no other machine"]],
     example: "smart-gateway doctor --offline --json",
-    async run(options: OutputOptions & { readonly offline?: true; readonly envFile?: string }) {
-      const unread = options.envFile === undefined && existsSync(".env");
-      const checks = [...(unread ? [unreadFile] : []), ...(await runChecks(options.offline === true))];
-      const failures = checks.filter(({ status }) => status === "fail");
-      print({ ok: failures.length === 0, checks }, options, checks.map(lineOf).join("\n"));
-      if (failures.length === 0) return;
-      // A configuration that cannot be used has a code of its own.
-      const configuration = failures.some(({ name }) => ["settings", "policy", "keys"].includes(name));
-      process.exitCode = configuration ? exitCodes.badUsage : exitCodes.failed;
+    async run({ offline, envFile }: { readonly offline?: true; readonly envFile?: string }): Promise<Result> {
+      const unread = envFile === undefined && existsSync(".env");
+      const checks = [...(unread ? [unreadFile] : []), ...(await runChecks(offline === true))];
+      const failures = checks.filter(({ status }) => status === "fail").map(({ name }) => name);
+      const ok = failures.length === 0;
+      const isConfiguration = failures.some((name) => ["settings", "policy", "keys"].includes(name));
+      const exitCode = isConfiguration ? exitCodes.badUsage : codeFor(ok);
+      return { value: { ok, checks }, text: checks.map(lineOf).join("\n"), exitCode };
     },
   },
 ];
@@ -68,7 +67,7 @@ function checkKeys({ authKeysFile }: ConfiguredFiles): readonly Check[] {
   if (authKeysFile === undefined) return [];
   const loaded = loadAuthKeys(authKeysFile);
   if (loaded.kind === "invalid") return [fail("keys", formatProblems(loaded.problems))];
-  return [ok("keys", `${loaded.keys.size} accepted tokens in ${authKeysFile}`)];
+  return [ok("keys", `${loaded.value.size} accepted tokens in ${authKeysFile}`)];
 }
 
 function checkRuntime(): readonly Check[] {
@@ -83,7 +82,7 @@ function checkRuntime(): readonly Check[] {
   ];
 }
 
-/** Whether a gateway can listen at its address; where one answers already, what it is, and what differs from this environment. */
+/** Whether a gateway can listen at its address; of one that answers already, what differs from this environment. */
 async function checkGateway(settings: Settings, config: Config | undefined): Promise<readonly Check[]> {
   const { host, port } = settings;
   if (port === 0) return [ok("port", "any free port")];
@@ -114,6 +113,7 @@ function checkRunning({ health, demo }: RunningGateway, settings: Settings, conf
   const mode = (isDemo: boolean) => (isDemo ? "demo" : "with an upstream");
   const facts: readonly (readonly [what: string, its: string | undefined, ours: string | undefined])[] = [
     ["version", health.version, version],
+    ["commit", health.commit, commit()],
     ["mode", mode(demo), mode(settings.upstream.kind === "demo")],
     ["database", health.database.kind, databaseLocationOf(settings.databaseUrl).kind],
     ["configuration", hash, config === undefined || state === "refused" ? hash : configHash(config)],

@@ -2,21 +2,21 @@ import { once } from "node:events";
 import { get } from "node:http";
 import { json } from "node:stream/consumers";
 import { type CommandSpec, settingsInForce } from "#cli/options.ts";
-import { exitCodes, failed, type OutputOptions, print } from "#cli/output.ts";
+import { codeFor, type Result } from "#cli/output.ts";
 import { isSection } from "#config/config-file.ts";
 import { hostAndPort } from "#config/host-names.ts";
-import type { HealthReport } from "#http/endpoints/health.ts";
+import type { HealthReport } from "#http/server-options.ts";
+import { unavailable } from "#operator/problem.ts";
 
-/** For containers and scripts: asks the gateway that the settings name. */
 export const commands: readonly CommandSpec[] = [
   {
     name: "healthcheck",
-    async run(options: OutputOptions) {
+    async run(): Promise<Result> {
       const { host, port } = settingsInForce();
       const running = await runningGateway(host, port);
-      if (running === undefined) throw failed(`no Smart Gateway answers at ${hostAndPort(host, port)}`);
-      print(running.health, options, running.health.status);
-      if (running.health.status === "unavailable") process.exitCode = exitCodes.failed;
+      if (running === undefined) throw unavailable(`no Smart Gateway answers at ${hostAndPort(host, port)}`);
+      const { health } = running;
+      return { value: health, text: health.status, exitCode: codeFor(health.status !== "unavailable") };
     },
   },
 ];
@@ -29,10 +29,7 @@ export interface RunningGateway {
   readonly demo: boolean;
 }
 
-/**
- * What the gateway at this address says of itself; undefined where none answers: no other program's answer is like this. Never
- * through a proxy, which `fetch` would use.
- */
+/** What the gateway at this address says of itself; undefined where none answers. Never through a proxy, as `fetch` would. */
 export async function runningGateway(host: string, port: number): Promise<RunningGateway | undefined> {
   // A gateway on loopback answers to loopback names only, and one on another address to its own.
   const reached = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;

@@ -1,16 +1,16 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { type CommandSpec, usd } from "#cli/options.ts";
-import { failed, type OutputOptions, print, valid } from "#cli/output.ts";
+import { type Result, valid } from "#cli/output.ts";
 import { ownCommand, parseSettings, settingsTable } from "#config/settings.ts";
 import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
+import { unavailable } from "#operator/problem.ts";
 
-interface InitOptions extends OutputOptions {
+interface InitOptions {
   readonly perDayUsd: NanoUsd;
   readonly perGoalUsd: NanoUsd;
 }
 
-/** Writes settings, policy and model registry to start from; never overwrites. */
 export const commands: readonly CommandSpec[] = [
   {
     name: "init",
@@ -24,7 +24,7 @@ export const commands: readonly CommandSpec[] = [
   },
 ];
 
-function init(directory: string, options: InitOptions): void {
+function init(directory: string, options: InitOptions): Result {
   const { UPSTREAM_API_KEY, UPSTREAM_BASE_URL, PORT } = process.env;
   const chosen = { UPSTREAM_API_KEY, UPSTREAM_BASE_URL, PORT };
   valid(parseSettings(chosen));
@@ -43,7 +43,7 @@ function init(directory: string, options: InitOptions): void {
       written.push(path);
     } catch (error) {
       const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
-      if (code !== "EEXIST") throw failed(`cannot write ${path}: ${code}`);
+      if (code !== "EEXIST") throw unavailable(`cannot write ${path}: ${code}`);
       kept.push(path);
     }
   }
@@ -57,7 +57,7 @@ function init(directory: string, options: InitOptions): void {
     `  ${own} doctor --env-file .env`,
     `  ${own} serve --env-file .env`,
   ];
-  print({ written, kept }, options, lines.join("\n"));
+  return { value: { written, kept }, text: lines.join("\n") };
 }
 
 const root = join(import.meta.dirname, "../../..");
@@ -80,7 +80,7 @@ function envFile(chosen: Readonly<Record<string, string | undefined>>): string {
 /** The soft caps are 40 % of the hard ones: above them, optional pro requests go to flash. */
 function policyFile({ perDayUsd, perGoalUsd }: InitOptions): string {
   const soft = (hard: NanoUsd) => formatUsd(Math.floor(hard * 0.4));
-  return `# Your routing policy: only what differs from the defaults has to stand here, for example:
+  return `# Your routing policy: only what differs from the defaults has to stand here.
 # smart-gateway policy show    prints all keys with what is in force
 # smart-gateway policy check   says what is wrong with this file
 # Changes are taken over while the gateway runs.

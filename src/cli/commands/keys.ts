@@ -1,6 +1,6 @@
-import { InvalidArgumentError } from "commander";
 import {
   type CommandSpec,
+  endOfDay,
   keysOfFile,
   onLedger,
   settingsInForce,
@@ -8,8 +8,7 @@ import {
   usd,
   wholeNumber,
 } from "#cli/options.ts";
-import { type OutputOptions, print, textTable } from "#cli/output.ts";
-import { endOfDayMs } from "#config/auth-keys.ts";
+import { type Result, textTable } from "#cli/output.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import { addKey, listKeys, revokeKey } from "#operator/keys.ts";
 
@@ -30,7 +29,7 @@ export const commands: readonly CommandSpec[] = [
     options: [
       ["--day-usd <amount>", "what all tokens of the label may spend in a UTC day, in US dollars", usd("down")],
       ["--rpm <count>", "requests a minute that each gateway process takes of it", wholeNumber(1, 9_999_999)],
-      ["--expires <YYYY-MM-DD>", "the last UTC day on which it is accepted", lastDay],
+      ["--expires <YYYY-MM-DD>", "the last UTC day on which it is accepted", endOfDay],
     ],
     example: "smart-gateway keys add ci --day-usd 5 --expires 2027-03-31",
     run: add,
@@ -46,51 +45,35 @@ export const commands: readonly CommandSpec[] = [
 
 const known = () => ({ ofFile: keysOfFile(), nowMs: Date.now() });
 
-async function list(options: OutputOptions): Promise<void> {
+async function list(): Promise<Result> {
   const keptMs = 30 * 86_400_000;
   const keys = await onLedger((stores) => listKeys(stores, { ...known(), keptMs }));
   const columns = [
-    "label",
-    "state",
-    "from",
-    "spent_today_nano_usd",
-    "held_nano_usd",
-    "day_hard_nano_usd",
-    "rpm",
-    "expires_ms",
-    "last_used_ms",
+    ..."label state from spent_today_nano_usd held_nano_usd".split(" "),
+    ..."day_hard_nano_usd rpm expires_ms last_used_ms".split(" "),
   ];
   const none = `There are no keys: every token of ${settingsInForce().authMinTokenLength} characters is accepted.`;
-  print({ keys }, options, keys.length === 0 ? none : textTable(keys, columns));
+  return { value: { keys }, text: keys.length === 0 ? none : textTable(keys, columns) };
 }
 
-interface AddOptions extends OutputOptions {
+interface AddOptions {
   readonly dayUsd?: NanoUsd;
   readonly rpm?: number;
   readonly expires?: number;
 }
 
-async function add(label: string, { dayUsd: dayHard, rpm, expires: expiresMs, ...options }: AddOptions): Promise<void> {
+async function add(label: string, { dayUsd: dayHard, rpm, expires: expiresMs }: AddOptions): Promise<Result> {
   const key = await onLedger((stores) => addKey(stores, { label, dayHard, rpm, expiresMs }, shellOperator(), known()));
   const first = key.first
     ? "\n\nIt is the first key: from now on gateways on this database refuse all other tokens."
     : "";
-  print(
-    key,
-    options,
-    `${key.token}\n\nThis is the token of ${label}. It is not stored and cannot be shown again. ${soon}${first}`,
-  );
+  const once = `This is the token of ${label}. It is not stored and cannot be shown again.`;
+  return { value: key, text: `${key.token}\n\n${once} ${soon}${first}` };
 }
 
 const soon = "Every gateway on this database accepts it within a second; until then callers get 401.";
 
-async function revoke(label: string, options: OutputOptions): Promise<void> {
-  const done = await onLedger((stores) => revokeKey(stores, label, shellOperator(), known()));
-  print(done, options, `${label} is revoked. Every gateway on this database refuses it within a second.`);
-}
-
-function lastDay(text: string): number {
-  const ms = endOfDayMs(text);
-  if (ms === undefined) throw new InvalidArgumentError("a UTC day as YYYY-MM-DD");
-  return ms;
+async function revoke(label: string): Promise<Result> {
+  const value = await onLedger((stores) => revokeKey(stores, label, shellOperator(), known()));
+  return { value, text: `${label} is revoked. Every gateway on this database refuses it within a second.` };
 }

@@ -1,17 +1,17 @@
 import { readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
 import { type ConfigOptions, configIn, fileOr, onRecords } from "#cli/options.ts";
-import { exitCodes, print, textTable } from "#cli/output.ts";
+import { codeFor, type Result, textTable } from "#cli/output.ts";
 import { loadPolicy } from "#config/load-policy.ts";
 import { formatProblems } from "#config/problem.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import { type RoutedCall, trialsIn } from "#learning/outcomes.ts";
 import { proseBounds } from "#learning/prose-bound.ts";
 import { type Advice, minOfEach, thresholdsFrom } from "#learning/thresholds.ts";
+import { runBacktest } from "#operator/backtest.ts";
 import { proseCalls } from "#pipeline/assess/run/run-signals.ts";
 import { averageTurn } from "#pipeline/decide/rules/affinity.ts";
 import { replaceFile } from "#platform/replace-file.ts";
-import { backtest } from "#records/backtest/backtest.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
 import { reportText } from "./backtest.ts";
@@ -23,15 +23,11 @@ interface LearnOptions extends ConfigOptions {
 
 type Changes = { [K in "flash_below" | "pro_from" | "run_prose_chars"]?: number };
 
-/**
- * Computes the thresholds of the score and the bound of a run's prose from the installation's own records, and shows what they
- * would have changed. Writes them to the policy file only when asked.
- */
-export async function learn(file: string | undefined, options: LearnOptions): Promise<void> {
+export async function learn(file: string | undefined, options: LearnOptions): Promise<Result> {
   const policyPath = fileOr(file, "policyPath");
   const { policy, registry } = configIn(file, options.models);
   const { flash_below, pro_from, run_prose_chars } = policy.routing;
-  await onRecords(async (store) => {
+  return onRecords(async (store) => {
     const calls = await callsIn(store, options.since, registry);
     const trials = trialsIn(calls);
     const prose = proseBounds(calls, proseCalls);
@@ -45,14 +41,24 @@ export async function learn(file: string | undefined, options: LearnOptions): Pr
     };
     const isChange = Object.keys(changes).length > 0;
     const changed = isChange
-      ? await backtest({
-          records: store.export({ fromMs: options.since }),
+      ? await runBacktest(store, {
           policy: { ...policy, routing: { ...policy.routing, ...changes } },
           registry,
-          configuration: (hash) => store.config(hash),
+          filter: { fromMs: options.since },
         })
       : undefined;
     const refused = isChange && options.write ? written(policyPath, changes) : undefined;
+    const keys = Object.entries(changes)
+      .map(([key, value]) => `routing.${key}: ${value}`)
+      .join(", ");
+    const asked = options.write
+      ? `Written to ${policyPath}: ${keys}.`
+      : `Nothing was written: --write writes ${keys} to the policy file.`;
+    const outcome = !isChange
+      ? "Nothing to change."
+      : refused === undefined
+        ? asked
+        : `Nothing was written: ${refused}.`;
     const since = new Date(options.since).toISOString();
     const counts = {
       ...{ since, asks: trials.length, failed: trials.filter(({ failed }) => failed).length },
@@ -67,16 +73,12 @@ export async function learn(file: string | undefined, options: LearnOptions): Pr
         ? ["Too few runs are recorded to say how much prose the models write."]
         : [`Characters of prose that 95 % of the runs of a model stay below:\n${textTable(prose)}`]),
       ...(changed === undefined ? [] : [`\nWith these values:\n${reportText(changed)}`]),
-      `\n${outcomeText(changes, policyPath, options, refused)}`,
+      `\n${outcome}`,
     ];
     const knowsNothing = advice === undefined && prose.length === 0;
-    const result = { ...counts, advice: advice ?? null, run_prose: prose, changes, changed: changed ?? null };
-    print(
-      { ...result, written: isChange && options.write === true && refused === undefined },
-      options,
-      lines.join("\n"),
-    );
-    if (refused !== undefined || knowsNothing) process.exitCode = exitCodes.failed;
+    const found = { ...counts, advice: advice ?? null, run_prose: prose, changes, changed: changed ?? null };
+    const value = { ...found, written: isChange && options.write === true && refused === undefined };
+    return { value, text: lines.join("\n"), exitCode: codeFor(refused === undefined && !knowsNothing) };
   });
 }
 
@@ -96,15 +98,8 @@ function callIn(record: DecisionRecord, { models }: ModelRegistry): RoutedCall[]
   if (record.housekeeping !== null || (role !== "worker" && role !== "senior")) return [];
   const { continuation, reported_failure: reportedFailure, prose } = inputs;
   const tier = role === "senior" ? "pro" : "flash";
-  const of = {
-    conversation,
-    atMs: record.at_ms,
-    continuation,
-    ask: JSON.stringify(features),
-    tier,
-    model,
-    score,
-  } as const;
+  const ask = JSON.stringify(features);
+  const of = { conversation, atMs: record.at_ms, continuation, ask, tier, model, score } as const;
   return [{ ...of, hardRule: rule !== null, reportedFailure, outcome: reported?.outcome, prose }];
 }
 
@@ -130,20 +125,6 @@ function adviceLines(advice: Advice | undefined, changes: Changes, inForce: obje
   }
   const same = "No other thresholds would have cost less by more than chance.\n";
   return [`${textTable(rows)}\n`, ...(changes.flash_below === undefined ? [same] : [])];
-}
-
-function outcomeText(
-  changes: Changes,
-  policyPath: string | undefined,
-  { write }: LearnOptions,
-  refused: string | undefined,
-): string {
-  const keys = Object.entries(changes).map(([key, value]) => `routing.${key}: ${value}`);
-  if (keys.length === 0) return "Nothing to change.";
-  if (refused !== undefined) return `Nothing was written: ${refused}.`;
-  return write
-    ? `Written to ${policyPath}: ${keys.join(", ")}.`
-    : `Nothing was written: --write writes ${keys.join(", ")} to the policy file.`;
 }
 
 /** Writes keys of `routing` to the policy file, whose comments stay; returns why not. */

@@ -1,13 +1,13 @@
 import { stringify } from "yaml";
 import { aggregatorSettings, type CommandSpec, fileOr, onDatabase, shellOperator } from "#cli/options.ts";
-import { exitCodes, type OutputOptions, print, textTable, valid } from "#cli/output.ts";
+import { codeFor, type Result, textTable, valid } from "#cli/output.ts";
 import { parseSettings } from "#config/settings.ts";
 import type { OverrideAction } from "#health/store/health-store.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { overrideModel } from "#operator/model-overrides.ts";
 import { compareModels, listModels, type ModelComparison } from "#operator/models.ts";
 
-/** An operator's word about a model, stored for every gateway on the database. */
+/** An operator's overrides of a model's health, stored for every gateway on the database. */
 const overrides = Object.entries({
   disable: "stop sending traffic to a model until it is enabled again",
   enable: "undo `disable`; a model that the registry file disables stays disabled",
@@ -18,7 +18,7 @@ const overrides = Object.entries({
     summary,
     arguments: [["<key>", "key of the model in the registry"]],
     example: `smart-gateway models ${action} vendor_v4_pro`,
-    run: (key: string, options: OutputOptions) => override(action as OverrideAction, key, options), // a key of the table
+    run: (key: string) => override(action as OverrideAction, key), // a key of the table
   }),
 );
 
@@ -43,7 +43,7 @@ export const commands: readonly CommandSpec[] = [
 
 const registryIn = (file: string | undefined) => valid(loadRegistry(fileOr(file, "registryPath"))).registry;
 
-async function list(file: string | undefined, options: OutputOptions): Promise<void> {
+async function list(file: string | undefined): Promise<Result> {
   const parsed = parseSettings(process.env);
   // Other commands report invalid settings.
   const records = await listModels(registryIn(file), parsed.kind === "ok" ? parsed.settings : undefined);
@@ -57,12 +57,13 @@ async function list(file: string | undefined, options: OutputOptions): Promise<v
     used: record.enabled ? (record.used ? "yes" : "no") : "disabled",
   }));
   const columns = ["key", "role", "upstream_id", "input", "cached", "output", "price_from", "context", "used"];
-  const legend =
-    "\n\nPrices in USD per million tokens; * has others for long prompts or certain hours (--json shows them). PRICE FROM: part of the program, your registry file, or the aggregator's list as last read. USED: what routing chooses for the role; others serve through the fallback chain.";
-  print(records, options, textTable(rows, columns) + legend);
+  const legend = `\n\nPrices in USD per million tokens; * has others for long prompts or certain hours (--json shows them).
+PRICE FROM: part of the program, your registry file, or the aggregator's list as last read.
+USED: what routing chooses for the role; others serve through the fallback chain.`;
+  return { value: records, text: textTable(rows, columns) + legend };
 }
 
-async function override(action: OverrideAction, key: string, options: OutputOptions): Promise<void> {
+async function override(action: OverrideAction, key: string): Promise<Result> {
   const registry = registryIn(undefined);
   const { at_ms, follows } = await onDatabase("The database did not take it", async ({ health, actions }) => {
     const store = await health();
@@ -70,15 +71,13 @@ async function override(action: OverrideAction, key: string, options: OutputOpti
     return overrideModel(ports, registry, { model: key, action }, shellOperator());
   });
   const done = { disable: "is disabled", enable: "is no longer disabled by hand", reset: "is reset" }[action];
-  print({ ok: true, model: key, action, at_ms }, options, `${key} ${done}. ${follows}`);
+  return { value: { ok: true, model: key, action, at_ms }, text: `${key} ${done}. ${follows}` };
 }
 
-/** The registry against the aggregator's lists. Writes nothing: it prints the lines that a registry file would need. */
-async function sync(file: string | undefined, options: OutputOptions): Promise<void> {
+async function sync(file: string | undefined): Promise<Result> {
   const { settings, upstream } = aggregatorSettings();
-  const compared = await compareModels(registryIn(file), settings, upstream);
-  print(compared, options, diffText(compared.models) + registryLines(compared.models));
-  if (!compared.ok) process.exitCode = exitCodes.failed;
+  const value = await compareModels(registryIn(file), settings, upstream);
+  return { value, text: diffText(value.models) + registryLines(value.models), exitCode: codeFor(value.ok) };
 }
 
 function diffText(models: readonly ModelComparison[]): string {

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { type CommandSpec, type ConfigOptions, configIn, fileOr, time } from "#cli/options.ts";
-import { invalid, type OutputOptions, print, printJson, textTable, valid } from "#cli/output.ts";
+import { invalid, type Result, textTable, valid } from "#cli/output.ts";
 import { differences } from "#config/config-changes.ts";
 import { jsonSchemaOf } from "#config/json-schema.ts";
 import { defaultPolicyName, loadPolicy } from "#config/load-policy.ts";
@@ -37,9 +37,10 @@ export const commands: readonly CommandSpec[] = [
     summary: "print the JSON Schema of the policy file, for editors",
     options: [["--models", "the schema of the model registry file instead"]],
     example: "smart-gateway policy schema > policy.schema.json",
-    run(options: { readonly models?: true }) {
-      const [schema, title] = options.models ? [ModelRegistryOverlay, "model registry"] : [Policy, "routing policy"];
-      printJson(jsonSchemaOf(schema, `Smart Gateway ${title}`));
+    run({ models }: { readonly models?: true }): Result {
+      const [schema, title] = models ? [ModelRegistryOverlay, "model registry"] : [Policy, "routing policy"];
+      const value = jsonSchemaOf(schema, `Smart Gateway ${title}`);
+      return { value, text: JSON.stringify(value, null, 2) };
     },
   },
   {
@@ -79,7 +80,7 @@ export const commands: readonly CommandSpec[] = [
   },
 ];
 
-function checkPolicy(file: string | undefined, options: ConfigOptions): void {
+function checkPolicy(file: string | undefined, options: ConfigOptions): Result {
   const { caps, warnings } = configIn(file, options.models);
   const { goalSoft, goalHard, daySoft, dayHard } = caps;
   const lines = [
@@ -91,15 +92,15 @@ function checkPolicy(file: string | undefined, options: ConfigOptions): void {
       : []),
     ...(warnings.length > 0 ? [formatProblems(warnings)] : []),
   ];
-  print({ ok: true, problems: [], warnings }, options, lines.join("\n"));
+  return { value: { ok: true, problems: [], warnings }, text: lines.join("\n") };
 }
 
-function showPolicy(file: string | undefined, options: ConfigOptions): void {
+function showPolicy(file: string | undefined, options: ConfigOptions): Result {
   const policy = keysIn(configIn(file, options.models).policy);
-  print(policy, options, stringify(policy, { flowCollectionPadding: false }).trimEnd());
+  return { value: policy, text: stringify(policy, { flowCollectionPadding: false }).trimEnd() };
 }
 
-function diffPolicies(first: string, second: string | undefined, options: OutputOptions): void {
+function diffPolicies(first: string, second: string | undefined): Result {
   const oldPath = second === undefined ? fileOr(undefined, "policyPath") : first;
   const [before, after] = [loadPolicy(oldPath), loadPolicy(second ?? first)];
   const problems = [before, after].flatMap((each) => (each.kind === "invalid" ? each.problems : []));
@@ -110,7 +111,7 @@ function diffPolicies(first: string, second: string | undefined, options: Output
   const [from, to] = [oldPath ?? defaultPolicyName, second ?? first];
   const text =
     changes.length === 0 ? `${to} changes nothing of ${from}.` : `From ${from} to ${to}:\n${textTable(changes)}`;
-  print({ from, to, changes }, options, text);
+  return { value: { from, to, changes }, text };
 }
 
 function keysIn({ $schema: _, ...keys }: Policy): object {

@@ -1,6 +1,7 @@
 import { type CommandSpec, readInput } from "#cli/options.ts";
-import { failed, type OutputOptions, print, textTable } from "#cli/output.ts";
+import { type Result, textTable } from "#cli/output.ts";
 import { Policy } from "#config/policy.ts";
+import { unavailable } from "#operator/problem.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
 export const commands: readonly CommandSpec[] = [
@@ -14,11 +15,11 @@ export const commands: readonly CommandSpec[] = [
   },
 ];
 
-function scan(file: string, options: OutputOptions & { readonly personalData?: true }): void {
-  const policy = Policy.parse({ privacy: { personal_data: options.personalData ?? false } });
-  const { text, findings } = privacyEngine(policy.privacy).redactText(readInput(file, failed));
+function scan(file: string, { personalData = false }: { readonly personalData?: boolean }): Result {
+  const policy = Policy.parse({ privacy: { personal_data: personalData } });
+  const { text, findings } = privacyEngine(policy.privacy).redactText(readInput(file, unavailable));
   const total = findings.reduce((sum, { count }) => sum + count, 0);
   const shown = findings.map(({ rule, count }) => ({ rule, count }));
   const found = total === 0 ? "nothing found" : textTable(shown);
-  print({ text, findings: shown, total }, options, `${found}\n\n${text.replace(/\n$/, "")}`);
+  return { value: { text, findings: shown, total }, text: `${found}\n\n${text.replace(/\n$/, "")}` };
 }

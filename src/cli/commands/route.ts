@@ -1,43 +1,36 @@
 import { InvalidArgumentError } from "commander";
-import { type CommandSpec, configIn } from "#cli/options.ts";
-import { invalid, type OutputOptions, print, textOf } from "#cli/output.ts";
+import { type CommandSpec, configIn, readInput } from "#cli/options.ts";
+import { invalid, type Result, textOf } from "#cli/output.ts";
 import { isSection } from "#config/config-file.ts";
 import type { Config } from "#config/load-config.ts";
 import { zeroUsd } from "#domain/money/money.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { parseDecisionRequest } from "#http/request/decision-request.ts";
 import { dryRunOfChat, maxValues, routedRecord } from "#operator/dry-run.ts";
+import { invalidInput } from "#operator/problem.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import type { Stated } from "#pipeline/dry-run.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import { privacyEngine } from "#privacy/engine.ts";
-import { type RouteInput, readRouteInput } from "./route-input.ts";
 
 export const commands: readonly CommandSpec[] = [
   {
     name: "route",
     arguments: [["[instruction...]", "the ask, in words, assessed like a chat message; - for standard input"]],
     options: [
-      [
-        "-f, --file <file>",
-        "a chat body, a list of messages, a task {task, runtime} as for POST /v1/route/decision, or plain words; - for standard input",
-      ],
+      ["-f, --file <file>", "a chat body, a list of messages, {task, runtime}, or plain words; - for standard input"],
       ["--policy <file>", "policy file; ROUTING_POLICY_PATH, else the defaults, when absent"],
       ["--models <file>", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent"],
       ["--json", "print the decision's eleven fields as JSON"],
       ["--details", "with --json: also the inferred task, the contributions, the rules and the cost"],
-      [
-        "--fields <fields>",
-        "fields of the task and its runtime that count before what is inferred: kind=AUTH,risk_level=HIGH,tool_depth=3",
-        statedFields,
-      ],
+      ["--fields <fields>", "fields that count before what is inferred: kind=AUTH,tool_depth=3", statedFields],
     ],
     example: "smart-gateway route 'fix the login' --fields risk_level=HIGH,kind=AUTH",
     run: route,
   },
 ];
 
-interface RouteOptions extends OutputOptions {
+interface RouteOptions {
   readonly file?: string;
   readonly policy?: string;
   readonly models?: string;
@@ -45,7 +38,7 @@ interface RouteOptions extends OutputOptions {
   readonly fields?: Stated;
 }
 
-async function route(words: readonly string[], options: RouteOptions): Promise<void> {
+async function route(words: readonly string[], options: RouteOptions): Promise<Result> {
   const stated = options.fields ?? { task: {}, runtime: {} };
   const input = readRouteInput(words.join(" "), options.file);
   const config = configIn(options.policy, options.models);
@@ -60,7 +53,7 @@ async function route(words: readonly string[], options: RouteOptions): Promise<v
   const { decision, ...more } = record;
   const { action, model, evidence, ...rest } = decision;
   const shown = { decision: model === null ? action : `${action} → ${model}`, ...rest, ...more };
-  print(options.details ? record : decision, options, textOf({ ...shown, evidence: evidence.join(", ") }));
+  return { value: options.details ? record : decision, text: textOf({ ...shown, evidence: evidence.join(", ") }) };
 }
 
 const nothingSpent = { goal: { spent: zeroUsd, held: zeroUsd }, day: { spent: zeroUsd, held: zeroUsd } };
@@ -74,7 +67,7 @@ async function routeTask(
   const section = (key: "task" | "runtime") => ({ ...(isSection(body[key]) ? body[key] : {}), ...stated[key] });
   const bytes = Buffer.from(JSON.stringify({ task: section("task"), runtime: section("runtime") }));
   const parsed = await parseDecisionRequest(bytes, maxValues, privacyEngine(policy.privacy));
-  if (parsed.kind === "invalid") throw invalid([{ file: name, path: "", message: parsed.detail }]);
+  if ("status" in parsed) throw invalid([{ file: name, path: "", message: parsed.detail }]);
   const { task, runtime, size } = parsed;
   const decision = decide(task, runtime, { policy, registry, caps, health: {}, size, spend: nothingSpent });
   return { decision, task, runtime, size };
@@ -91,4 +84,34 @@ function statedFields(text: string): Stated {
   const isRuntime = ([name]: [string, unknown]) => name in RuntimeState.shape;
   const task = stated.filter((field) => !isRuntime(field));
   return { task: Object.fromEntries(task), runtime: Object.fromEntries(stated.filter(isRuntime)) };
+}
+
+type RouteInput =
+  /** As `POST /v1/route/decision` takes it. */
+  | { readonly kind: "task"; readonly body: Readonly<Record<string, unknown>>; readonly name: string }
+  /** To be assessed as `POST /v1/chat/completions` does. */
+  | { readonly kind: "chat"; readonly body: object };
+
+/** Text is a message of the user; JSON is a task if it has a `task`, else a chat body or its messages. */
+function readRouteInput(words: string, file: string | undefined): RouteInput {
+  if (file !== undefined && words !== "") throw invalidInput("both words and --file: give one of them");
+  const path = file ?? (words === "-" ? "-" : undefined);
+  const [name, text] = path === undefined ? ["arguments", words] : [path, readInput(path, invalidInput)];
+  if (text.trim() === "") {
+    throw invalidInput(
+      'nothing to decide about: say what is asked for (smart-gateway route "fix the login"), or --file',
+    );
+  }
+  if (path === undefined || !/^\s*[{[]/.test(text))
+    return { kind: "chat", body: { messages: [{ role: "user", content: text }] } };
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    throw invalidInput(`${name} is not valid JSON: give a chat body, a list of messages or {task, runtime}`);
+  }
+  if (isSection(document) && ("task" in document || "runtime" in document)) {
+    return { kind: "task", body: document, name };
+  }
+  return { kind: "chat", body: isSection(document) ? document : { messages: document } };
 }

@@ -1,5 +1,5 @@
 import type { CommandSpec } from "#cli/options.ts";
-import { exitCodes, type OutputOptions, printText } from "#cli/output.ts";
+import { exitCodes, printText } from "#cli/output.ts";
 import { type WorkerLink, workerLink } from "#cli/workers/channel.ts";
 import { superviseWorkers, workerVariable } from "#cli/workers/supervisor.ts";
 import { loadAuthKeys } from "#config/auth-keys.ts";
@@ -18,7 +18,7 @@ export const commands: readonly CommandSpec[] = [
     name: "serve",
     options: [["--json", "log as JSON, as LOG_FORMAT=json does"]],
     example: "UPSTREAM_API_KEY=… PORT=9000 smart-gateway serve",
-    async run({ json }: OutputOptions) {
+    async run({ json }: { readonly json?: true }) {
       process.exit(await serve(json ? { ...process.env, LOG_FORMAT: "json" } : process.env));
     },
   },

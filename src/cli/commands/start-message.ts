@@ -1,11 +1,9 @@
 import { isLoopback } from "#config/host-names.ts";
 import type { Settings } from "#config/settings.ts";
+import type { Gateway } from "#gateway/start.ts";
 
-/** What a running gateway says of itself. */
-interface Running {
-  readonly version: string;
-  /** The address that it listens on: `http://0.0.0.0:8080`. */
-  readonly url: string;
+/** `url`: the address that it listens on, `http://0.0.0.0:8080`. */
+interface Running extends Pick<Gateway, "version" | "url"> {
   readonly settings: Pick<Settings, "upstream" | "dashboardToken" | "authKeysFile">;
 }
 

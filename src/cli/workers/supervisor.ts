@@ -1,10 +1,10 @@
+import { version } from "#build.ts";
 import type { Settings } from "#config/settings.ts";
 import { worstReport } from "#http/endpoints/health.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
 import type { MetricSnapshot } from "#telemetry/metrics/declarations.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { mergeMetrics, withoutGauges } from "#telemetry/metrics/snapshot.ts";
-import { version } from "../../../package.json";
 import { Channel, type Message, type Report } from "./channel.ts";
 
 /** In the environment of a worker: its number, from 1. */
@@ -14,7 +14,7 @@ const programArguments = Bun.main.startsWith("/$bunfs/")
   ? process.argv.slice(2)
   : [...process.execArgv, ...process.argv.slice(1)];
 
-/** The pause before a worker is restarted: doubled with each early exit in a row, up to the maximum, in milliseconds. */
+/** The pause before a restart: doubled with each early exit in a row, up to the maximum, in milliseconds. */
 const restartBaseMs = 500;
 const restartMaxMs = 30_000;
 /** A worker that ran this long is restarted after the shortest pause. */
@@ -25,15 +25,14 @@ const maxFailedStarts = 3;
 const badConfiguration = 2;
 /** How often the counters are fetched, so that a worker that crashes loses few of them. */
 const pollEveryMs = 10_000;
-/** A worker that leaves this many polls in a row unanswered hangs. A supervisor that was stopped itself has sent none. */
+/** A worker that leaves so many polls in a row unanswered hangs. A supervisor that was stopped itself has sent none. */
 const maxUnanswered = 2;
 /** How long the slowest worker is waited for when a caller asks for the metrics or health of all, in milliseconds. */
 const collectWithinMs = 1_000;
 
 /**
- * Runs `WORKERS` processes of this same command on one port, forwards our signals to them, and restarts each that exits,
- * after a pause that grows. Ends when all have ended: 0 after a signal to stop, else the exit code of those that could not
- * start. Throws when the port is taken.
+ * Runs `WORKERS` processes of this same command on one port. Ends when all have ended: 0 after a signal to stop, else the exit code
+ * of those that could not start. Throws when the port is taken.
  */
 export async function superviseWorkers(settings: Settings, env: NodeJS.ProcessEnv, log: Log): Promise<number> {
   claimPort(settings.host, settings.port);

@@ -1,5 +1,6 @@
 import { isLoopback } from "#config/host-names.ts";
 import { Refusal } from "#dashboard/endpoint.ts";
+import { errorOf } from "#domain/errors.ts";
 import { originCheck, sameOriginProblem } from "#http/access/origin-check.ts";
 import type { Operator } from "#operator/audit.ts";
 import type { Clock } from "#platform/time.ts";
@@ -34,25 +35,22 @@ export function dashboardAccess({ token, allowedHosts, clock, ended }: AccessOpt
     if (isEqual(given, token ?? "")) return;
     const nowMs = clock.monotonic();
     const waitS = limit.waitS(address, nowMs);
-    if (waitS > 0) {
-      const headers = { "retry-after": String(waitS) };
-      throw new Refusal(429, "Too many wrong dashboard tokens. Wait, then try again.", "too_many_logins", headers);
-    }
+    if (waitS > 0) throw new Refusal({ ...errorOf("too_many_logins"), retryAfterS: waitS });
     limit.failed(address, nowMs);
-    const detail = "This is not the dashboard's token (DASHBOARD_TOKEN).";
-    throw new Refusal(401, detail, "unauthorized", { "www-authenticate": "Bearer" });
+    throw new Refusal(errorOf("unauthorized.dashboard_token"));
   };
 
   return {
     /** Who sends this request, from the `address` of the peer; undefined: a login is needed. Throws why they may not come in. */
-    async admit({ headers, method }: Request, address: string): Promise<Operator | undefined> {
+    async admit(request: Request, address: string): Promise<Operator | undefined> {
+      const { headers, method } = request;
       const isLocal = isLoopback(address) && !proxyHeaders.some((name) => headers.has(name));
-      if (cookies === undefined && !isLocal) throw new Refusal(403, closed, "dashboard_closed");
-      const foreign = cookies === undefined ? loopbackNames(headers) : sameOriginProblem(headers);
-      if (foreign !== undefined) throw new Refusal(foreign.status, foreign.detail, foreign.code);
+      if (cookies === undefined && !isLocal) throw new Refusal(errorOf("dashboard_closed"));
+      const foreign = cookies === undefined ? loopbackNames(request) : sameOriginProblem(request);
+      if (foreign !== undefined) throw new Refusal(foreign);
       const isRead = method === "GET" || method === "HEAD";
       if (!isRead && !["same-origin", "none"].includes(headers.get("sec-fetch-site") ?? "none")) {
-        throw new Refusal(403, "Pages of other origins may not write here.", "origin_not_allowed");
+        throw new Refusal(errorOf("origin_not_allowed.write"));
       }
       if (cookies === undefined) return { name: "loopback", by: "loopback" };
       const bearer = /^bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1];
@@ -76,13 +74,12 @@ export function dashboardAccess({ token, allowedHosts, clock, ended }: AccessOpt
     checkWrite({ headers }: Request, { by }: Operator): void {
       // No browser sends a bearer token by itself.
       if (by === "token" || headers.has(csrfHeader)) return;
-      const detail = `Writes need the header ${csrfHeader}: 1, so that no page of another origin can make them.`;
-      throw new Refusal(403, detail, "csrf_header_missing");
+      throw new Refusal(errorOf("csrf_header_missing", { header: csrfHeader }));
     },
 
     /** The `Set-Cookie` for a login with this token. Throws why there is none. */
     login(request: Request, address: string, given: string, name: string): string {
-      if (cookies === undefined) throw new Refusal(404, "There is no login: DASHBOARD_TOKEN is not set.", "not_found");
+      if (cookies === undefined) throw new Refusal(errorOf("not_found.login"));
       checkToken(given, address);
       return cookies.issue(name, clock.now(), isEncrypted(request));
     },
@@ -94,6 +91,3 @@ export function isEncrypted({ headers }: Request): boolean {
   const proto = headers.get("x-forwarded-proto") ?? /proto="?(\w+)/i.exec(headers.get("forwarded") ?? "")?.[1] ?? "";
   return /^https\b/i.test(proto) || (headers.get("origin") ?? "").startsWith("https://");
 }
-
-const closed =
-  "The dashboard answers callers of this machine only, until DASHBOARD_TOKEN is set: set it and restart, then sign in with it.";

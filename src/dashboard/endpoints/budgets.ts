@@ -1,14 +1,15 @@
 import { z } from "zod";
 import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
+import { errorOf } from "#domain/errors.ts";
 import { parseUsd } from "#domain/money/money.ts";
 import type { HoldEnding } from "#ledger/admin/close-hold.ts";
-import { capsInForce, listBudgets, setCap, spendingPace, todayIn } from "#operator/budgets.ts";
+import { currentBudgets, setCap } from "#operator/budgets.ts";
 import { closeHolds, listHolds } from "#operator/holds.ts";
+import { invalidInput } from "#operator/problem.ts";
 import { counted, namedRange, RangeQuery, timeRange } from "#operator/query.ts";
 import type { OperatorSources } from "#operator/sources.ts";
 import { otherNames } from "#records/store/sums.ts";
 
-const maxAccounts = 1_000;
 const maxDays = 31;
 const maxGoals = 200;
 const maxSessions = 100;
@@ -24,8 +25,7 @@ export function budgetEndpoints(sources: OperatorSources) {
       async answer({ query }) {
         const nowMs = clock.now();
         const { caps } = sources.config();
-        const budgets = await listBudgets(stores, capsInForce(sources), maxAccounts);
-        const pace = await spendingPace(records, todayIn(budgets), nowMs);
+        const { budgets, pace } = await currentBudgets(sources);
         const { goals } = budgets;
         return {
           at_ms: nowMs,
@@ -97,7 +97,7 @@ export function budgetEndpoints(sources: OperatorSources) {
 
 function amount(field: string, text: string, rounding: "up" | "down") {
   const parsed = parseUsd(text, rounding);
-  if (parsed === undefined) throw new Refusal(422, `${field}: must be an amount in US dollars, such as 0.0187.`);
+  if (parsed === undefined) throw invalidInput(`${field}: must be an amount in US dollars, such as 0.0187.`);
   return parsed;
 }
 
@@ -109,7 +109,7 @@ async function close(
   const ports = { ...stores, onClosed: holdClosed };
   const [closed] = await closeHolds(ports, { ids: [id], ending, why: body.why }, operator);
   if (closed === undefined || closed.result === "not_found")
-    throw new Refusal(404, closed?.detail ?? "There is no hold.", "unknown_hold");
-  if (closed.result === "running") throw new Refusal(409, closed.detail ?? "", "hold_is_live");
+    throw new Refusal(errorOf("unknown_hold", { problem: closed?.detail ?? "There is no hold." }));
+  if (closed.result === "running") throw new Refusal(errorOf("hold_is_live", { problem: closed.detail ?? "" }));
   return closed;
 }

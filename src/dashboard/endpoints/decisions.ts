@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
 import type { EventStream } from "#dashboard/event-stream.ts";
+import { errorOf } from "#domain/errors.ts";
 import { DecisionFilter, namedRange, recordFilter, rollupFilter, timeRange } from "#operator/query.ts";
 import { type DecisionRow, decisionRow } from "#operator/records.ts";
 import type { OperatorSources } from "#operator/sources.ts";
@@ -48,10 +49,7 @@ export function decisionEndpoints({ clock, config, explained, records }: Operato
       about: "One decision with its record, as `GET /v1/route/decisions/{id}` answers it, and its explanation.",
       async answer({ params: { id = "" } }) {
         const found = await explained(id);
-        if (found === undefined) {
-          const detail = "There is no record of this decision: it is older than the retention, or the id is another.";
-          throw new Refusal(404, detail, "unknown_decision");
-        }
+        if (found === undefined) throw new Refusal(errorOf("unknown_decision"));
         const { explanation, ...record } = found;
         const { baseline_nano_usd, cost_nano_usd } = record;
         const proven = cost_nano_usd - unprovenCost(record);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { endpoint } from "#dashboard/endpoint.ts";
 import { listAlerts } from "#operator/alerts.ts";
-import { type Budgets, capsInForce, listBudgets, spendingPace, todayIn } from "#operator/budgets.ts";
+import { currentBudgets } from "#operator/budgets.ts";
 import {
   counted,
   failedOutcomes,
@@ -28,7 +28,6 @@ import { otherNames } from "#records/store/sums.ts";
 
 /** Goals in the summary, by cost and by what they have used of their cap. */
 const maxGoals = 10;
-const maxAccounts = 1_000;
 const maxModels = 500;
 const maxCaps = 5;
 /** Lines of a series: as many as a chart can show apart. What is left over stands in the last. */
@@ -62,19 +61,22 @@ export function nowEndpoints(sources: OperatorSources) {
       async answer({ query }) {
         const nowMs = clock.now();
         const range = namedRange(query, nowMs);
-        const budgets = await listBudgets(sources.stores, capsInForce(sources), maxAccounts);
-        const [all, calls, recent, today, goals, caps] = await Promise.all([
+        const { budgets, day, pace } = await currentBudgets(sources);
+        const { goals: accounts, keys } = budgets;
+        // Yesterday's requests without a goal have no cap any more.
+        const current = accounts.filter(({ past }) => !past);
+        const caps = { day, pace, goals: current.slice(0, maxCaps), keys: keys.slice(0, maxCaps) };
+        const [all, calls, recent, today, goals] = await Promise.all([
           records.summary(timeRange(range)),
           records.groups("attempt", timeRange(range), maxModels),
           records.groups("attempt", { fromMs: nowMs - hourMs, toMs: Math.ceil(nowMs) + 1 }, maxModels),
           records.summary(utcDayRange(nowMs)),
           records.groups("goal", timeRange(range), maxGoals),
-          capsInUse(budgets, sources, nowMs),
         ]);
         const isNew = all.requests === 0 && all.oldest_record_ms === null;
         const sums = counted(range);
         const word = ({ key }: SummaryShare) => (key === "" ? noValue : key);
-        const spent = caps.day.spent_nano_usd;
+        const spent = day.spent_nano_usd;
         return {
           range,
           at_ms: nowMs,
@@ -147,14 +149,6 @@ const derived: Readonly<Record<string, readonly SeriesMetric[]>> = {
   cache_share: ["prompt_tokens", "cached_tokens"],
   failed_share: ["attempts", "failed_attempts"],
 } satisfies Record<(typeof derivedMetrics)[number], readonly SeriesMetric[]>;
-
-async function capsInUse(budgets: Budgets, { records }: OperatorSources, nowMs: number) {
-  const day = todayIn(budgets);
-  // Yesterday's requests without a goal have no cap any more.
-  const goals = budgets.goals.filter(({ past }) => !past);
-  const pace = await spendingPace(records, day, nowMs);
-  return { day, pace, goals: goals.slice(0, maxCaps), keys: budgets.keys.slice(0, maxCaps) };
-}
 
 function callSums(models: readonly SummaryShare[]) {
   const sumOf = (name: "requests" | "failed" | "retries" | "fail_overs") => sum(models.map((sums) => sums[name])) ?? 0;

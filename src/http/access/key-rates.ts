@@ -1,34 +1,28 @@
-import type { CallerKey } from "#domain/chat.ts";
-import type { HttpError } from "#http/errors.ts";
+import { errorOf } from "#domain/errors.ts";
+import type { Check } from "#http/endpoint.ts";
+import type { Clock } from "#platform/time.ts";
 
 const minuteMs = 60_000;
 
 /**
- * Requests a minute of each key that has a limit, in this process. A key that was silent for a minute may send all of them at once;
- * then one comes free at a time (the generic cell rate algorithm: one number a label).
+ * Counts the requests a minute of each key that has a limit, in this process. A key that was silent for a minute may
+ * send all of them at once; then one comes free at a time (the generic cell rate algorithm: one number a label).
+ *
+ * @param workers on one port, each of which takes its part
  */
-export class KeyRates {
-  /** Of the `WORKERS` on one port each takes its part. */
-  readonly #workers: number;
+export function keyRateCheck(clock: Pick<Clock, "monotonic">, workers: number): Check {
   /** When a label's allowance will be whole again, in monotonic milliseconds. Labels are the operator's, and few. */
-  readonly #fullAtMs = new Map<string, number>();
-
-  constructor(workers: number) {
-    this.#workers = workers;
-  }
-
-  /** Counts a request; why it is refused where there are too many. */
-  take({ label, rpm }: CallerKey, nowMs: number): HttpError | undefined {
-    if (rpm === undefined) return undefined;
-    const stepMs = (minuteMs * this.#workers) / rpm;
-    const fullAtMs = Math.max(nowMs, this.#fullAtMs.get(label) ?? 0) + stepMs;
-    const waitMs = fullAtMs - nowMs - Math.max(minuteMs, stepMs);
-    if (waitMs <= 0) {
-      this.#fullAtMs.set(label, fullAtMs);
-      return undefined;
-    }
-    const headers = { "retry-after": String(Math.ceil(waitMs / 1_000)), "x-should-retry": "true" };
-    const detail = `The caller's key (${label}) may send ${rpm} requests a minute (rpm). Wait, then try again.`;
-    return { status: 429, detail, code: "key_rate_exceeded", headers, label };
-  }
+  const wholeAtMs = new Map<string, number>();
+  return (_, { key }) => {
+    if (key?.rpm === undefined) return undefined;
+    const { label, rpm } = key;
+    const nowMs = clock.monotonic();
+    const stepMs = (minuteMs * workers) / rpm;
+    const nextMs = Math.max(nowMs, wholeAtMs.get(label) ?? 0) + stepMs;
+    const waitMs = nextMs - nowMs - Math.max(minuteMs, stepMs);
+    if (waitMs > 0)
+      return { ...errorOf("key_rate_exceeded", { label, rpm }), retryAfterS: Math.ceil(waitMs / 1_000), label };
+    wholeAtMs.set(label, nextMs);
+    return undefined;
+  };
 }

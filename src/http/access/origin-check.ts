@@ -1,5 +1,5 @@
 import { canonicalHost, isLoopback } from "#config/host-names.ts";
-import type { HttpError } from "#http/errors.ts";
+import { type CallerError, errorOf } from "#domain/errors.ts";
 
 export interface OriginRules {
   /** The listen address (`HOST`). */
@@ -9,31 +9,35 @@ export interface OriginRules {
 }
 
 /**
- * Keeps web pages from spending the money of whoever opened them. A page whose name was made to resolve to 127.0.0.1 (DNS
- * rebinding) sends its own name as `Host`; a page of any other origin sends that as `Origin`. Programs that are no browsers
- * send no `Origin`, and are let in. A gateway on another address is reached under names that it does not know, so there the `Host` is
- * checked only if `ALLOWED_HOSTS` lists them; that a page comes from another origin than it is sent to shows without any name.
+ * Keeps web pages from spending the money of whoever opened them. A page whose name was made to resolve to 127.0.0.1
+ * (DNS rebinding) sends its own name as `Host`; a page of any other origin sends that as `Origin`. Programs that are no
+ * browsers send no `Origin`, and are let in. A gateway on another address is reached under names that it does not know,
+ * so there the `Host` is checked only if `ALLOWED_HOSTS` lists them; that a page comes from another origin than it is
+ * sent to shows without any name.
  */
-export function originCheck({ host, allowedHosts }: OriginRules): (headers: Headers) => HttpError | undefined {
+export function originCheck({
+  host,
+  allowedHosts,
+}: OriginRules): (request: Pick<Request, "headers">) => CallerError | undefined {
   if (!isLoopback(host) && allowedHosts.length === 0) return sameOriginProblem;
   const own = canonicalHost(host);
   const names = new Set(["localhost", "127.0.0.1", "[::1]", ...allowedHosts, ...(own === undefined ? [] : [own])]);
   /** The value of the last accepted request, which is not parsed again. */
   let accepted = "";
-  return (headers) => {
-    const given = headers.get("host");
+  return (request) => {
+    const given = request.headers.get("host");
     // Only HTTP/1.0 may leave it out, which no browser speaks.
     if (given !== null && given !== accepted) {
       const name = nameIn(given);
       if (name === undefined || !names.has(name)) return foreignHost;
       accepted = given;
     }
-    return sameOriginProblem(headers);
+    return sameOriginProblem(request);
   };
 }
 
 /** Why a page's request may not be answered: it was served under another name than the request is sent to. */
-export function sameOriginProblem(headers: Headers): HttpError | undefined {
+export function sameOriginProblem({ headers }: Pick<Request, "headers">): CallerError | undefined {
   const origin = headers.get("origin");
   return origin === null || isSameOrigin(origin, headers.get("host")) ? undefined : foreignOrigin;
 }
@@ -44,7 +48,7 @@ function nameIn(value: string): string | undefined {
   return name === undefined ? undefined : canonicalHost(name);
 }
 
-/** Whether a page of this origin was served under this very `Host`: by the gateway itself, perhaps through a TLS proxy. */
+/** Whether a page of this origin was served under this `Host`: by the gateway, perhaps through a TLS proxy. */
 function isSameOrigin(origin: string, host: string | null): boolean {
   if (host === null) return false;
   const url = URL.parse(origin);
@@ -53,20 +57,5 @@ function isSameOrigin(origin: string, host: string | null): boolean {
   return url.origin === origin.toLowerCase() && URL.parse(`${url.protocol}//${host}`)?.host === url.host;
 }
 
-const common = { status: 403, headers: { "x-should-retry": "false" } } as const;
-
-const foreignHost: HttpError = {
-  ...common,
-  detail:
-    "The Host header names a host that this gateway does not answer to (protection from DNS rebinding). " +
-    "Use localhost, 127.0.0.1 or [::1], or add the name to ALLOWED_HOSTS.",
-  code: "host_not_allowed",
-};
-
-const foreignOrigin: HttpError = {
-  ...common,
-  detail:
-    "The Origin header names another origin than this gateway: web pages of other origins may not call it. " +
-    "Call it from a program that is no browser, or through a proxy that serves both under one origin.",
-  code: "origin_not_allowed",
-};
+const foreignHost = errorOf("host_not_allowed");
+const foreignOrigin = errorOf("origin_not_allowed");

@@ -29,6 +29,8 @@ const none: readonly number[] = [];
 const maxNextLengths = 4;
 /** What an entry takes, by estimate: two hashes, and some memos. */
 const bytesPerEntry = 512;
+/** Some 30,000 messages, the histories of a hundred agents. */
+const defaultMaxBytes = 16 * 1_048_576;
 
 /**
  * What is known of messages and large members of earlier bodies, under two hashes of their bytes of different kinds, together
@@ -37,13 +39,11 @@ const bytesPerEntry = 512;
  */
 export class MessageCache {
   readonly counts = { hits: 0, misses: 0 };
-  readonly #maxBytes: () => number;
   readonly #keys = crypto.getRandomValues(new BigUint64Array(2));
-  readonly #entries = new LruMap<bigint, Entry>();
+  readonly #entries: LruMap<bigint, Entry>;
 
-  /** @param maxBytes of memory; 0: nothing is kept */
-  constructor(maxBytes: () => number) {
-    this.#maxBytes = maxBytes;
+  constructor(maxBytes = defaultMaxBytes) {
+    this.#entries = new LruMap(Math.floor(maxBytes / bytesPerEntry));
   }
 
   /** Estimate of the memory that it takes. */
@@ -77,7 +77,6 @@ export class MessageCache {
     const check = this.#check(value);
     const entry: Entry = { kind, role, values, hasRawNumbers, writesCache, memos, check, nextLengths: none };
     this.#entries.set(this.#key(value), entry);
-    this.#entries.trim(Math.floor(this.#maxBytes() / bytesPerEntry));
     return entry;
   }
 

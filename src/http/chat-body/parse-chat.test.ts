@@ -147,7 +147,7 @@ describe("what is accepted", () => {
     for (const fields of [',"logit_bias":{"5":-1e999}', ',"x":[[{"y":1e400}]]', `,"x":1${"0".repeat(400)}`]) {
       const refused = read(fields);
       expect(refused).toMatchObject({ kind: "refused", status: 422, detail: expect.stringContaining("1e400") });
-      expect(refused).not.toHaveProperty("param");
+      expect(refused).toMatchObject({ param: undefined });
     }
     expect(read(',"tools":[{"type":"function","function":{"parameters":{"maximum":1e400}}}]')).toMatchObject({
       param: "tools",

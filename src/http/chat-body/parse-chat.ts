@@ -8,11 +8,12 @@ import {
   type Json,
   type JsonObject,
 } from "#domain/chat.ts";
+import { errorOf } from "#domain/errors.ts";
 import type { Alias } from "#domain/routing.ts";
 import type { Writable } from "#domain/writable.ts";
 import { gatewayFields, noMetadata } from "./gateway-fields.ts";
 import type { MessageCache } from "./message-cache.ts";
-import { type ReceivedJson, receiveJson } from "./received-json.ts";
+import { cacheValues, type ReceivedJson, receivedBody, receiveJson, withRawNumbers } from "./received-json.ts";
 import type { Metadata } from "./schema.ts";
 import { infiniteNumber, type Problem, problemOfFields, problemOfMessages, refused } from "./validate.ts";
 
@@ -41,13 +42,13 @@ export function parseChatRequest(input: ChatInput): ParsedChat {
   const json = receiveJson(bytes, maxValues, cache);
   if ("status" in json) return json;
   const { value } = json;
-  if (!isObject(value)) return refused(400, undefined, "The body must be a JSON object.");
+  if (!isObject(value)) return refused(errorOf("invalid_request.no_object", { of: "" }));
   const problem = problemOfBody(value, json);
   if (problem !== undefined) return { ...problem, ...modelIn(value) };
   const routing = gatewayFields((value["metadata"] ?? noMetadata) as z.infer<typeof Metadata>, input.headers); // checked above
   if ("status" in routing) return { ...routing, ...modelIn(value) };
-  const body = json.withRawNumbers() as Checked; // checked above, field by field
-  if (cache !== undefined) json.remember(cache, body);
+  const body = withRawNumbers(json) as Checked; // checked above, field by field
+  if (cache !== undefined) cacheValues(json, body, cache);
   return { kind: "ok", request: chatRequest(body, json, input, routing) };
 }
 
@@ -67,7 +68,7 @@ function problemOfBody(body: JsonObject, json: ReceivedJson): Problem | undefine
 type Checked = JsonObject & { model: Alias; messages: ChatMessage[] };
 
 function chatRequest(body: Checked, json: ReceivedJson, input: ChatInput, routing: GatewayFields): ChatRequest {
-  const received = json.receivedBody(body);
+  const received = receivedBody(json, body);
   const request: Writable<ChatRequest> = {
     requestId: input.requestId,
     alias: body.model,

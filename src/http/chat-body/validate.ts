@@ -1,28 +1,25 @@
 import type { z } from "zod";
 import { isObject, type Json, type JsonObject, type MessageRole, messageRoles } from "#domain/chat.ts";
+import { type CallerError, errorOf } from "#domain/errors.ts";
 import { aliases } from "#domain/routing.ts";
 import { requirement } from "#http/request/body-problems.ts";
 import type { ValueRange } from "./outline.ts";
 import { ChatCompletionsBody } from "./schema.ts";
 
 /** Why a chat request is refused: 400 for an unsupported shape, 413 for too many values, 422 for an invalid field. */
-export interface Problem {
+export interface Problem extends CallerError {
   readonly kind: "refused";
-  readonly status: 400 | 413 | 422;
-  readonly detail: string;
-  /** The field or header at fault. */
-  readonly param?: string;
   /** What stands in `model`. */
   readonly model?: string;
 }
 
-export function refused(status: 400 | 413 | 422, param: string | undefined, detail: string): Problem {
-  return { kind: "refused", status, detail, ...(param === undefined ? {} : { param }) };
+export function refused(error: CallerError, param?: string): Problem {
+  return { kind: "refused", ...error, param };
 }
 
 /** 422: names the field and says what it must be. Never repeats the value, which may be a prompt or a secret. */
 export function invalidField(param: string, mustBe: string): Problem {
-  return refused(422, param, `${param} ${mustBe}.`);
+  return refused(errorOf("invalid_request.field", { param, must_be: mustBe }), param);
 }
 
 const { messages: _, ...checkedFields } = ChatCompletionsBody.shape;
@@ -51,7 +48,7 @@ export function infiniteNumber(body: JsonObject): Problem {
       ? !Number.isFinite(value)
       : typeof value === "object" && value !== null && Object.values(value).some(isInfinite);
   const name = Object.keys(checkedFields).find((field) => isInfinite(body[field]));
-  return refused(422, name, `${name ?? "The body"} holds a number that is too large for a double (such as 1e400).`);
+  return refused(errorOf("invalid_request.number", { param: name ?? "The body" }), name);
 }
 
 const knownRoles: ReadonlySet<unknown> = new Set<MessageRole>(messageRoles);
@@ -94,8 +91,8 @@ function problemOfParts(parts: readonly Json[], message: number): Problem | unde
     const part = parts[index];
     const type = isObject(part) ? part["type"] : undefined;
     if (!isObject(part) || (type !== "text" && type !== "refusal")) {
-      const at = `messages[${message}].content[${index}]`;
-      return refused(400, at, `${at} is not a text part: only text content is supported (no images, audio or files).`);
+      const param = `messages[${message}].content[${index}]`;
+      return refused(errorOf("invalid_request.content", { param }), param);
     }
     if (typeof part[type] !== "string") {
       first ??= invalidField(`messages[${message}].content[${index}].${type}`, "must be a string");

@@ -1,9 +1,9 @@
 import type { ChatRequest } from "#domain/chat.ts";
+import { errorOf } from "#domain/errors.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
-import { AnswerHeaders } from "#http/answer-headers.ts";
 import type { MessageCache } from "#http/chat-body/message-cache.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
-import type { Problem } from "#http/chat-body/validate.ts";
+import { maxRequestValues } from "#http/chat-body/received-json.ts";
 import type { Answer, Handler } from "#http/endpoint.ts";
 import type { HttpError } from "#http/errors.ts";
 import type { OpenRequest, OpenRequests } from "#http/limits/open-requests.ts";
@@ -15,7 +15,6 @@ import { wholeBody } from "#http/whole-body.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
 import type { DecisionHeaders, Refusal, Reply } from "#pipeline/respond/reply.ts";
 import { LightAbortController } from "#platform/abort.ts";
-import { endsOfTicks } from "#platform/event-loop.ts";
 
 interface ChatEndpoint extends Pick<ServerOptions, "ports" | "settings" | "records" | "traces"> {
   readonly connection: ServerConnection;
@@ -24,34 +23,29 @@ interface ChatEndpoint extends Pick<ServerOptions, "ports" | "settings" | "recor
   readonly streams: OpenRequests;
 }
 
-/** Of whole answers, and of streams. */
-const wholeAnswerHeaders = new AnswerHeaders();
-const streamAnswerHeaders = new AnswerHeaders();
-/** Resolves at the end of this tick of the event loop, for all waiting requests together. */
-const endOfTick = endsOfTicks();
-
 /** `POST /v1/chat/completions`, after path, method and authorization have been checked. */
 export function chatEndpoint(endpoint: ChatEndpoint): Handler {
-  const { settings, connection, ports, messageCache, streams } = endpoint;
-  return async (request, requestId, common, key) => {
+  const { settings, connection, ports, messageCache } = endpoint;
+  return async (request, { requestId, headers: common, key }) => {
     const { headers } = request;
     const body = await readBytes(request, settings.maxRequestBytes, connection.bodies);
-    if (body.kind === "refused") return body.error;
+    if ("status" in body) return body;
     try {
-      // Requests of one tick go through the pipeline together, which is faster; a single one does not wait.
-      if (streams.count > 0) await endOfTick();
-      if (!isJsonContentType(headers)) return invalid("Content-Type must be application/json.");
+      if (!isJsonContentType(headers)) return errorOf("invalid_request.content_type");
       const parsed = parseChatRequest({
         bytes: body.bytes,
-        maxValues: settings.maxRequestValues,
+        maxValues: maxRequestValues,
         headers,
         requestId,
         receivedAtMs: ports.clock.now(),
         cache: messageCache,
         key,
       });
-      if (parsed.kind === "refused")
-        return { ...errorOfBody(parsed, headers), model: plainId(parsed.model, ports.config().privacy) };
+      if (parsed.kind === "refused") {
+        // Most likely it was not understood because it is compressed, where the request says so.
+        const error = isCompressed(headers) ? errorOf("invalid_request.compressed") : parsed;
+        return { ...error, model: plainId(parsed.model, ports.config().privacy) };
+      }
       const trace = endpoint.traces?.contextOf(request);
       const chat = trace === undefined ? parsed.request : { ...parsed.request, trace };
       return await respond(chat, request, common, endpoint, body.bytes);
@@ -59,17 +53,6 @@ export function chatEndpoint(endpoint: ChatEndpoint): Handler {
       connection.bodies.resize(body, 0);
     }
   };
-}
-
-function invalid(detail: string): HttpError {
-  return { status: 400, detail, code: "invalid_request" };
-}
-
-/** The error of a body that was not understood, most likely because it is compressed where the request says so. */
-function errorOfBody({ status, detail, param }: Problem, headers: Headers): HttpError {
-  if (isCompressed(headers))
-    return invalid("The body is compressed (Content-Encoding), which is not supported. Send it as it is.");
-  return { status, detail, code: "invalid_request", ...(param === undefined ? {} : { param }) };
 }
 
 /** The answer to a parsed request; a stream is returned when it begins. */
@@ -96,15 +79,13 @@ async function respond(
     throw error;
   }
   if (reply.kind === "stream") return streamResponse(reply, open, request, common, endpoint);
-  // Answers of one tick are sent together, which is faster.
-  if (reply.kind !== "refusal" && endpoint.streams.count > 1) await endOfTick();
   close(open, request, endpoint);
   const explained = explanationOf(reply.headers, endpoint);
   if (reply.kind === "refusal") return errorOfRefusal(reply, open.isEnded, explained);
   const headers = addDecisionHeaders(common, reply.headers);
   headers["content-type"] = "application/json";
   const text = explained === undefined ? reply.body : withMember(reply.body, explained);
-  return new Response(wholeBody(text), { headers: wholeAnswerHeaders.of(headers) });
+  return new Response(wholeBody(text), { headers });
 }
 
 /** The request is answered: its connection may be idle again. */
@@ -136,7 +117,7 @@ function streamResponse(
     },
   });
   const headers = Object.assign(addDecisionHeaders(common, decided), streamHeaders);
-  return new Response(open.sse.body, { headers: streamAnswerHeaders.of(headers) });
+  return new Response(open.sse.body, { headers });
 }
 
 const streamHeaders = {
@@ -196,14 +177,7 @@ function valuesOf({ evidence }: RoutingDecision, key: string): string[] {
 
 /** @param isEnded by a drain. To the pipeline that is as if the caller had left, which the caller has not. */
 function errorOfRefusal(refusal: Refusal, isEnded: boolean, explained: object | undefined): HttpError {
-  const { status, detail, code, param, retryAfterS, shouldRetry, headers: decided } = refusal;
+  const { headers: decided, ...error } = refusal;
   const headers = decided === undefined ? {} : addDecisionHeaders({}, decided);
-  const more = explained === undefined ? {} : { explained };
-  if (isEnded && status === 499) {
-    const ended = { status: 503, detail: "The gateway is shutting down. Send the request again." };
-    return { ...ended, code: "shutting_down", headers: { ...headers, "retry-after": "1" }, ...more };
-  }
-  if (retryAfterS !== undefined) headers["retry-after"] = String(retryAfterS);
-  if (!shouldRetry) headers["x-should-retry"] = "false";
-  return { status, detail, code, headers, ...more, ...(param === undefined ? {} : { param }) };
+  return { ...(isEnded && error.status === 499 ? errorOf("shutting_down") : error), headers, explained };
 }

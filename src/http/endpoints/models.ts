@@ -1,3 +1,4 @@
+import { errorOf } from "#domain/errors.ts";
 import type { Model, ModelRegistry, Role } from "#domain/model.ts";
 import { type Alias, aliases } from "#domain/routing.ts";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
@@ -9,21 +10,21 @@ const created = 1_787_443_200;
 export const modelPath = "/v1/models/:id";
 
 /**
- * `GET /v1/models`: the four aliases, with the context window and the longest answer that each is sure to have. Clients read
- * from them when to compact a conversation.
+ * `GET /v1/models`: the four aliases, with the context window and the longest answer that each is sure to have. Clients
+ * read from them when to compact a conversation.
  */
 export function modelsEndpoint({ config }: Pick<Ports, "config">): Handler {
-  return (_request, _, common) =>
+  return (_, { headers: common }) =>
     jsonResponse({ object: "list", data: aliases.map((id) => modelObject(id, config())) }, common);
 }
 
 /** `GET /v1/models/{id}`: one of them. */
 export function modelEndpoint({ config }: Pick<Ports, "config">): Handler {
-  return (request, _, common) => {
+  return (request, { headers: common }) => {
     const { id } = (request as Request & { params: { id: string } }).params; // set by the router
     const alias = aliases.find((each) => each === id);
     if (alias !== undefined) return jsonResponse(modelObject(alias, config()), common);
-    return { status: 404, detail: `There is no such model; there are ${aliases.join(", ")}.`, code: "not_found" };
+    return errorOf("not_found.model", { models: aliases.join(", ") });
   };
 }
 
@@ -44,8 +45,8 @@ function modelObject(id: Alias, { policy, registry }: ReturnType<Ports["config"]
 }
 
 /**
- * The roles that an alias is routed to. A hard rule sends any of them to the senior model. The scout answers `smart-router`
- * only where a caller asks for it; its smaller window would make every client compact too early.
+ * The roles that an alias is routed to. A hard rule sends any of them to the senior model. The scout answers
+ * `smart-router` only where a caller asks for it; its smaller window would make every client compact too early.
  */
 const rolesOf: { readonly [A in Alias]: readonly Role[] } = {
   "smart-router": ["worker", "senior"],

@@ -1,3 +1,4 @@
+import { errorOf } from "#domain/errors.ts";
 import { type EndpointTable, type Handler, jsonResponse } from "#http/endpoint.ts";
 import type { OpenRequests } from "#http/limits/open-requests.ts";
 import type { ServerOptions } from "#http/server-options.ts";
@@ -5,7 +6,7 @@ import type { Ports } from "#pipeline/ports.ts";
 
 /** `GET /`: leads a browser to the dashboard, and names the routes to everybody else. */
 export function rootEndpoint(table: () => EndpointTable): Handler {
-  return (request, _, common) => {
+  return (request, { headers: common }) => {
     if (/\btext\/html\b/i.test(request.headers.get("accept") ?? ""))
       return new Response(null, { status: 302, headers: { ...common, location: "/dashboard" } });
     const routes = Object.entries(table()).map(([path, { method }]) => `${method} ${path}`);
@@ -15,8 +16,8 @@ export function rootEndpoint(table: () => EndpointTable): Handler {
 
 /** `GET /livez`: 503 when only a restart helps. */
 export function livenessEndpoint({ ledger }: Pick<Ports, "ledger">): Handler {
-  return (_request, _, common) => {
-    // Only a new process can read what is really on the disk. A lost store is no reason: a restart would begin an empty one.
+  return (_, { headers: common }) => {
+    // Only a new process can read what is on the disk. A lost store is no reason: a restart would begin an empty one.
     const isFailed = ledger.status().failed === "restart_needed";
     return jsonResponse({ status: isFailed ? "restart_needed" : "ok" }, common, isFailed ? 503 : 200);
   };
@@ -27,7 +28,7 @@ export function readinessEndpoint(
   { ledger }: Pick<Ports, "ledger">,
   state: { readonly isDraining: boolean; readonly streams: OpenRequests },
 ): Handler {
-  return (_request, _, common) => {
+  return (_, { headers: common }) => {
     if (state.isDraining) {
       const { count, streaming } = state.streams;
       return jsonResponse({ status: "draining", requests_in_flight: count, streams: streaming }, common, 503);
@@ -38,14 +39,11 @@ export function readinessEndpoint(
 }
 
 /** `GET /metrics`. */
-export function metricsEndpoint({ metricsText }: Pick<ServerOptions, "metricsText">): Handler {
-  return async (_request, _, common) => {
-    const text = await metricsText();
-    if (text === undefined) {
-      // The figures of one worker alone would look as if every counter had gone down.
-      const detail = "The workers of this gateway did not answer in time. Scrape again.";
-      return { status: 503, detail, headers: { "retry-after": "1" } };
-    }
+export function metricsEndpoint(sources: Pick<ServerOptions, "metricsText" | "workers">): Handler {
+  return async (_, { headers: common }) => {
+    const text = await (sources.workers ?? sources).metricsText();
+    // The figures of one worker alone would look as if every counter had gone down.
+    if (text === undefined) return errorOf("metrics_unavailable");
     return new Response(text, { headers: { ...common, "content-type": "text/plain; version=0.0.4; charset=utf-8" } });
   };
 }
@@ -53,7 +51,7 @@ export function metricsEndpoint({ metricsText }: Pick<ServerOptions, "metricsTex
 /** `GET /openapi.json`; the document is made, and what makes it is loaded, at the first request. */
 export function openApiEndpoint(): Handler {
   let document: string | undefined;
-  return async (_request, _, common) => {
+  return async (_, { headers: common }) => {
     if (document === undefined) {
       const { openApiDocument } = await import("#http/openapi/document.ts");
       document = JSON.stringify(openApiDocument());

@@ -1,30 +1,29 @@
+import { errorOf } from "#domain/errors.ts";
 import { goalIdOf } from "#domain/goal.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import type { ServerOptions } from "#http/server-options.ts";
+import { outageError } from "#ledger/ledger.ts";
 
 const maxIdLength = 256;
 
-/** `GET /v1/route/status`: what a goal and the day have spent and may still spend, and which model the goal was last sent to. */
+/** `GET /v1/route/status`: what a goal and the day have spent and may spend, and the goal's last model. */
 export function routeStatusEndpoint({ ports, lastModel }: Pick<ServerOptions, "ports" | "lastModel">): Handler {
-  return async (request, _, common) => {
+  return async (request, { headers: common }) => {
     const { searchParams } = new URL(request.url);
     const ids: { sessionId?: string; goalId?: string } = {};
     for (const name of ["session", "goal"] as const) {
       const value = searchParams.get(name);
       if (value === null) continue;
       if (value === "" || value.length > maxIdLength) {
-        const detail = `${name}: must have 1 to ${maxIdLength} characters.`;
-        return { status: 422, detail, code: "invalid_request", param: name };
+        const problem = `${name}: must have 1 to ${maxIdLength} characters.`;
+        return { ...errorOf("invalid_request.fields", { problem }), param: name };
       }
       ids[`${name}Id`] = value;
     }
     const goal = goalIdOf(ids);
     const spend = await ports.ledger.read(goal);
-    if (spend === undefined) {
-      const detail = "The budget store does not answer. Try again shortly.";
-      return { status: 503, detail, code: "budget_store_unavailable", headers: { "retry-after": "2" } };
-    }
+    if (spend === undefined) return outageError(ports.ledger.status());
     const { caps, registry } = ports.config();
     const last = lastModel(goal);
     const model = last === undefined ? undefined : registry.models.get(last.model);

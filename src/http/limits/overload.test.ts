@@ -8,10 +8,8 @@ test.each([
   ["a longer delay of the event loop", { eventLoopDelayMs: 101 }, "event_loop_slow"],
   ["80 % of the memory", { memoryShare: 0.8 }, undefined],
   ["more of the memory", { memoryShare: 0.81 }, "memory_high"],
-  ["half a second in the ledger's queue", { ledgerOldestMs: 500 }, undefined],
-  ["more in the ledger's queue", { ledgerOldestMs: 501 }, "ledger_slow"],
 ] as const)("with %s: %o sheds for %p", (_, load, reason) => {
-  const noLoad = { activeStreams: 0, maxStreams: 10, eventLoopDelayMs: 0, memoryShare: 0.1, ledgerOldestMs: 0 };
+  const noLoad = { activeStreams: 0, maxStreams: 10, eventLoopDelayMs: 0, memoryShare: 0.1 };
   expect(shedReason({ ...noLoad, ...load })).toBe(reason);
 });
 

@@ -1,19 +1,19 @@
-import type { HttpError } from "#http/errors.ts";
-import { type LedgerStatus, outageOf } from "#ledger/ledger.ts";
+import { errorOf } from "#domain/errors.ts";
+import type { Check } from "#http/endpoint.ts";
+import { type Ledger, outageError } from "#ledger/ledger.ts";
 import { openFileLimit } from "#platform/open-file-limit.ts";
 import type { Clock } from "#platform/time.ts";
 
-/** Why a request is turned away before it is read. */
-export type ShedReason = "streams_full" | "event_loop_slow" | "memory_high" | "ledger_slow";
-
 const maxLoopDelayMs = 100;
 const maxMemoryShare = 0.8;
+/** Of the oldest operation that waits in the ledger's queue. */
 const maxLedgerEntryAgeMs = 500;
 
 const sampleEveryMs = 50;
 /**
- * The delay that counts is the smallest of so many samples, which take three seconds at the limit: neither a pause of the collector
- * nor a burst of callers who all come at once (every agent of a team after a restart) is an overload, as long as it is worked off.
+ * The delay that counts is the smallest of so many samples, which take three seconds at the limit: neither a pause of
+ * the collector nor a burst of callers who all come at once (every agent of a team after a restart) is an overload, as
+ * long as it is worked off.
  */
 const countedSamples = 20;
 
@@ -72,26 +72,25 @@ export function maxStreams(descriptors: number = openFileLimit() ?? unknownDescr
 interface Load extends Pick<LoadSampler, "eventLoopDelayMs" | "memoryShare"> {
   readonly activeStreams: number;
   readonly maxStreams: number;
-  /** Age of the oldest operation that waits in the ledger's queue. */
-  readonly ledgerOldestMs: number;
 }
 
-export function shedReason(load: Load): ShedReason | undefined {
-  if (load.activeStreams >= load.maxStreams) return "streams_full";
-  if (load.eventLoopDelayMs > maxLoopDelayMs) return "event_loop_slow";
-  if (load.memoryShare > maxMemoryShare) return "memory_high";
-  return load.ledgerOldestMs > maxLedgerEntryAgeMs ? "ledger_slow" : undefined;
+export function shedReason({ activeStreams, maxStreams: most, eventLoopDelayMs, memoryShare }: Load) {
+  if (activeStreams >= most) return "streams_full";
+  if (eventLoopDelayMs > maxLoopDelayMs) return "event_loop_slow";
+  return memoryShare > maxMemoryShare ? "memory_high" : undefined;
 }
 
-/** The error for a request that is turned away before anything of its body is read. */
-export function overloadError(reason: ShedReason, ledger: LedgerStatus): HttpError {
-  if (reason !== "ledger_slow") {
-    const detail = `The gateway is overloaded (${reason}). Try again shortly.`;
-    return { status: 503, detail, code: "overloaded", headers: { "retry-after": "1" } };
-  }
-  // Not the gateway is overloaded: its store is slow, or not reachable.
-  const { detail, retryAfterS } = outageOf(ledger);
-  const headers: Record<string, string> =
-    retryAfterS === undefined ? { "x-should-retry": "false" } : { "retry-after": String(retryAfterS) };
-  return { status: 503, detail, code: "budget_store_unavailable", headers };
+/** Whether there is room for one more request. */
+export function loadCheck(load: LoadSampler, streams: { readonly count: number }): Check {
+  const limit = maxStreams();
+  return () => {
+    const { eventLoopDelayMs, memoryShare } = load;
+    const reason = shedReason({ activeStreams: streams.count, maxStreams: limit, eventLoopDelayMs, memoryShare });
+    return reason === undefined ? undefined : errorOf("overloaded.load", { reason });
+  };
+}
+
+/** Whether the ledger is on time. Where it is not, its store is slow, or not reachable. */
+export function ledgerCheck(ledger: Pick<Ledger, "oldestMs" | "status">): Check {
+  return () => (ledger.oldestMs() > maxLedgerEntryAgeMs ? outageError(ledger.status()) : undefined);
 }

@@ -1,11 +1,12 @@
 import { z } from "zod";
+import { version } from "#build.ts";
+import { errorRows } from "#domain/errors.ts";
 import { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { ChatCompletionsBody } from "#http/chat-body/schema.ts";
 import { OutcomeReport } from "#http/endpoints/route-outcome.ts";
 import { ExplainedDecision } from "#records/decision-record.ts";
-import { version } from "../../../package.json";
 import { answerHeaders } from "./headers.ts";
-import { errorStatuses, json, type Operation, operations, ref } from "./operations.ts";
+import { json, type Operation, operations, ref } from "./operations.ts";
 import * as answers from "./schemas.ts";
 
 /** The schemas that the gateway itself checks with, and those that tests hold its answers to. */
@@ -56,8 +57,9 @@ function describe(path: string, { id, summary, parameters, body, answers, errors
   const wantsToken = path.startsWith("/v1/");
   const isDecided = path === "/v1/chat/completions";
   const responses: { [status: string]: object } = {};
-  for (const status of [403, ...(wantsToken ? ([401] as const) : []), ...errors] as const) {
-    const description = errorStatuses[status];
+  for (const status of [403, ...(wantsToken ? [401] : []), ...errors]) {
+    const codes = errorRows.ofRequests.filter((row) => row.status === status).map(({ code }) => `\`${code}\``);
+    const description = `With \`error.code\` ${[...new Set(codes)].join(", ")}.`;
     responses[status] = { description, headers: answerHeaders(isDecided, true), content: json("Error") };
   }
   for (const [status, [description, content]] of Object.entries(answers)) {

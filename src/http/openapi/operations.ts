@@ -10,22 +10,8 @@ export interface Operation {
   /** By status: what it says, and the name of its schema, or its content. */
   readonly answers: { readonly [status: number]: readonly [description: string, content?: string | object] };
   /** The statuses of errors, beside those of every operation. */
-  readonly errors?: readonly (keyof typeof errorStatuses)[];
+  readonly errors?: readonly number[];
 }
-
-/** What errors of a status have in common. `error.code` tells them apart. */
-export const errorStatuses = {
-  400: "The body is not JSON, or of an unsupported shape.",
-  401: "The token is missing, malformed, too short, or not on the list.",
-  403: "`Host` or `Origin` is foreign; or the decision refuses the request, for the cause in `X-Smart-Gateway-Cause`.",
-  404: "Nothing has this id; of a record the retention may be over.",
-  413: "The body has too many bytes, values or credentials.",
-  422: "A field or a header is not what it must be, or may not be sent; the message names it.",
-  500: "The upstream refused the request or failed, or the gateway has a defect.",
-  502: "The upstream could not be reached, or broke off, or what it sent could not be understood.",
-  503: "No room, no model, or no answer of the database now; wait for `Retry-After`.",
-  504: "The upstream did not answer in time.",
-};
 
 export const ref = (schema: string) => ({ $ref: `#/components/schemas/${schema}` });
 export const json = (schema: string) => ({ "application/json": { schema: ref(schema) } });
@@ -38,7 +24,7 @@ const event = {
     data: {
       type: "string",
       description:
-        "A chunk. The last event is `data: [DONE]`, which is no JSON. Lines that begin with a colon keep the connection alive.",
+        "A chunk. The last event is `data: [DONE]`, which is no JSON. Lines that begin with a colon are comments.",
       contentMediaType: "application/json",
       contentSchema: ref("ChatCompletionChunk"),
     },

@@ -1,19 +1,21 @@
 import type { z } from "zod";
+import { type CallerError, errorOf } from "#domain/errors.ts";
 
 /** As many problems as one wants to read at once. */
 const maxProblems = 8;
 
 /**
- * What is wrong with a body, field by field: what a field must be, and never what it was, which may be a prompt or a secret. That
- * is why the sentences are not those of `config/validate.ts`: an operator sees the value found and how to write it.
+ * What is wrong with a body, field by field: what a field must be, and never what it was, which may be a prompt or a
+ * secret. That is why the sentences are not those of `config/validate.ts`: an operator sees the value found and how to
+ * write it.
  */
-export function bodyProblems(error: z.ZodError, given: unknown): string {
+export function bodyError(error: z.ZodError, given: unknown): CallerError {
   const byField = new Map<string, string>();
   for (const issue of error.issues) {
     const field = issue.path.map(String).join(".");
     if (!byField.has(field)) byField.set(field, `${field}: ${requirement(issue, given)}`);
   }
-  return [...byField.values()].slice(0, maxProblems).join("; ");
+  return errorOf("invalid_request.fields", { problem: [...byField.values()].slice(0, maxProblems).join("; ") });
 }
 
 /** What a field must be, in words that do not repeat what was sent. */

@@ -1,45 +1,45 @@
 import { isObject } from "#domain/chat.ts";
+import { type CallerError, errorOf } from "#domain/errors.ts";
 import { inputBoundOf } from "#domain/money/tokens.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { receiveJson } from "#http/chat-body/received-json.ts";
 import { asksForHighReasoning } from "#pipeline/assess/conversation/user-message.ts";
 import type { RequestSize } from "#pipeline/request-size.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
-import { bodyProblems } from "./body-problems.ts";
+import { bodyError } from "./body-problems.ts";
+import { unprocessable } from "./read-body.ts";
 
-export type ParsedDecisionRequest =
-  | {
-      readonly kind: "ok";
-      readonly task: RoutingTask;
-      readonly runtime: RuntimeState;
-      /** The size of a chat request with the instruction as its one message. */
-      readonly size: RequestSize;
-    }
-  | { readonly kind: "invalid"; readonly status: 413 | 422; readonly detail: string };
+export interface ParsedDecisionRequest {
+  readonly task: RoutingTask;
+  readonly runtime: RuntimeState;
+  /** The size of a chat request with the instruction as its one message. */
+  readonly size: RequestSize;
+}
 
 /**
  * The body of `POST /v1/route/decision`: `{task, runtime?}`. Unknown keys are ignored, `null` counts as absent. The
- * instruction is read as a chat request's newest user message would be: `[reasoning:high]` in it asks for high reasoning,
- * and a credential in it makes the task sensitive.
+ * instruction is read as a chat request's newest user message would be: `[reasoning:high]` in it asks for high
+ * reasoning, and a credential in it makes the task sensitive.
  */
 export async function parseDecisionRequest(
   bytes: Uint8Array,
   maxValues: number,
   privacy: Pick<PrivacyEngine, "redactLargeBody">,
-): Promise<ParsedDecisionRequest> {
+): Promise<ParsedDecisionRequest | CallerError> {
   const json = receiveJson(bytes, maxValues, undefined);
-  if ("status" in json) return invalid(json.detail, json.status === 413 ? 413 : 422);
+  if ("status" in json) return json.status === 400 ? unprocessable(json) : json;
   const body = json.value;
-  if (json.isInfinite) return invalid("The body holds a number that is too large for a double (such as 1e400).");
-  if (!isObject(body)) return invalid("The body must be a JSON object with `task` and, if there is one, `runtime`.");
+  if (json.isInfinite) return errorOf("invalid_request.number", { param: "The body" });
+  if (!isObject(body))
+    return unprocessable(errorOf("invalid_request.no_object", { of: " with `task` and, if there is one, `runtime`" }));
   const given = withoutNulls({ task: withoutNulls(body["task"]), runtime: withoutNulls(body["runtime"]) });
   const parsed = DecisionRequest.safeParse(given);
-  if (!parsed.success) return invalid(bodyProblems(parsed.error, given));
+  if (!parsed.success) return bodyError(parsed.error, given);
   const { task, runtime } = parsed.data;
   if (asksForHighReasoning(task.instruction)) task.reasoning = "HIGH";
   // What holds a credential is sensitive, whatever it says of itself.
   task.sensitive ||= await holdsCredential(task.instruction, privacy);
-  return { kind: "ok", task, runtime, size: sizeOf(task.instruction) };
+  return { task, runtime, size: sizeOf(task.instruction) };
 }
 
 async function holdsCredential(content: string, privacy: Pick<PrivacyEngine, "redactLargeBody">): Promise<boolean> {
@@ -64,8 +64,4 @@ function sizeOf(instruction: string): RequestSize {
 function withoutNulls(value: unknown): unknown {
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
-}
-
-function invalid(detail: string, status: 413 | 422 = 422): ParsedDecisionRequest {
-  return { kind: "invalid", status, detail };
 }

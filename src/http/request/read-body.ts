@@ -1,17 +1,10 @@
-import type { HttpError } from "#http/errors.ts";
+import { type CallerError, errorOf } from "#domain/errors.ts";
 import type { BodiesInFlight, HeldBody } from "#http/limits/bodies-in-flight.ts";
 import { largeBodyBytes, nextLargeTask } from "#platform/event-loop.ts";
 import { isJsonContentType } from "./headers.ts";
 
-/** Why there is no body: it is larger than allowed, there is no room for it now, it did not arrive whole, or is not what it must be. */
-interface RefusedBody {
-  readonly kind: "refused";
-  readonly error: HttpError;
-}
-
-/** A body as received. It is released once nothing is left of it. */
+/** A body as received. Its room is given back once nothing is left of it. */
 export interface BodyBytes extends HeldBody {
-  readonly kind: "ok";
   readonly bytes: Uint8Array;
 }
 
@@ -19,8 +12,8 @@ export interface BodyBytes extends HeldBody {
 const minFreedBytes = 65_536;
 
 /**
- * Gives the memory of a body back at once, for the next body to use: the collector would find it only after many more, which would
- * get memory that the system has to clear first. Afterwards all views of the bytes are empty.
+ * Gives the memory of a body back at once, for the next body to use: the collector would find it only after many more,
+ * which would get memory that the system has to clear first. Afterwards all views of the bytes are empty.
  */
 export function freeBytes(bytes: Uint8Array): void {
   const { buffer } = bytes;
@@ -31,68 +24,65 @@ export function freeBytes(bytes: Uint8Array): void {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** The body as text. One that is not UTF-8, as JSON has to be, is refused: invalid bytes would become replacement characters. */
-export async function readText(
-  request: Request,
-  maxBytes: number,
-  inFlight: BodiesInFlight,
-): Promise<{ readonly kind: "ok"; readonly text: string } | RefusedBody> {
+/** The body as text. What is not UTF-8, as JSON has to be, is refused: bytes would become replacement characters. */
+export async function readText(request: Request, maxBytes: number, inFlight: BodiesInFlight) {
   const body = await readBytes(request, maxBytes, inFlight);
-  if (body.kind === "refused") return body;
+  if ("status" in body) return body;
   try {
-    return { kind: "ok", text: utf8.decode(body.bytes) };
+    return utf8.decode(body.bytes);
   } catch {
-    return refused(422, "The body is not valid JSON: it is not UTF-8.");
+    return unprocessable(errorOf("invalid_request.not_json", { why: ": it is not UTF-8" }));
   } finally {
     inFlight.resize(body, 0);
   }
 }
 
-/** The value of a JSON body. */
-export async function readJson(
-  request: Request,
-  maxBytes: number,
-  inFlight: BodiesInFlight,
-): Promise<{ readonly kind: "ok"; readonly value: unknown } | RefusedBody> {
-  const read = await readText(request, maxBytes, inFlight);
-  if (read.kind === "refused") return read;
-  if (!isJsonContentType(request.headers)) return refused(422, "Content-Type must be application/json.");
+/** The value of a JSON body; nothing at all stands for `{}`. */
+export async function readJson(request: Request, maxBytes: number, inFlight: BodiesInFlight) {
+  const text = await readText(request, maxBytes, inFlight);
+  if (typeof text !== "string") return text;
+  if (!isJsonContentType(request.headers)) return unprocessable(errorOf("invalid_request.content_type"));
   try {
-    return { kind: "ok", value: JSON.parse(read.text === "" ? "{}" : read.text) };
+    return { value: JSON.parse(text === "" ? "{}" : text) as unknown };
   } catch {
-    return refused(422, "The body is not valid JSON."); // the parser's message quotes the body
+    return unprocessable(errorOf("invalid_request.not_json", { why: "" })); // the parser's message quotes the body
   }
 }
 
+/** What is a 400 in a chat request, as SDKs know it, is a 422 elsewhere. */
+export function unprocessable(error: CallerError): CallerError {
+  return { ...error, status: 422 };
+}
+
 /**
- * The body as bytes, up to the limit. What has arrived counts, not what was announced: a caller who announces bodies and sends none would
- * take the room of all others.
+ * The body as bytes, up to the limit. What has arrived counts, not what was announced: a caller who announces bodies
+ * and sends none would take the room of all others.
  */
 export async function readBytes(
   request: Request,
   maxBytes: number,
   inFlight: BodiesInFlight,
-): Promise<BodyBytes | RefusedBody> {
+): Promise<BodyBytes | CallerError> {
   const length = Number(request.headers.get("content-length") ?? 0);
   // The runtime refuses an invalid length; the byte count must stay correct in any case.
   const declared = Number.isSafeInteger(length) ? length : 0;
   if (declared > maxBytes) return tooLarge(maxBytes);
   const held: HeldBody = { heldBytes: 0 };
-  let read: Uint8Array | RefusedBody;
+  let read: Uint8Array | CallerError;
   try {
     if (declared > 0 && inFlight.announce(declared)) {
       const bytes = await request.bytes().finally(() => inFlight.arrived(declared));
       read = inFlight.resize(held, bytes.length) ? bytes : noRoom;
     } else read = await readChunks(request, maxBytes, inFlight, held);
   } catch {
-    read = refused(400, "The request body did not arrive whole."); // the connection closed before
+    read = errorOf("invalid_request.not_whole"); // the connection closed before
   }
   if (!(read instanceof Uint8Array)) {
     inFlight.resize(held, 0);
     return read;
   }
   if (read.length > largeBodyBytes) await nextLargeTask();
-  return { kind: "ok", bytes: read, heldBytes: held.heldBytes };
+  return { bytes: read, heldBytes: held.heldBytes };
 }
 
 async function readChunks(
@@ -100,7 +90,7 @@ async function readChunks(
   maxBytes: number,
   inFlight: BodiesInFlight,
   held: HeldBody,
-): Promise<Uint8Array | RefusedBody> {
+): Promise<Uint8Array | CallerError> {
   const parts: Uint8Array[] = [];
   if (request.body === null) return new Uint8Array(0);
   const reader = request.body.getReader();
@@ -118,22 +108,5 @@ async function readChunks(
   }
 }
 
-function refused(
-  status: number,
-  detail: string,
-  code: HttpError["code"] = "invalid_request",
-  headers = {},
-): RefusedBody {
-  return { kind: "refused", error: { status, code, detail, headers } };
-}
-
-function tooLarge(maxBytes: number): RefusedBody {
-  return refused(413, `The request body is larger than ${maxBytes} bytes (MAX_REQUEST_BYTES).`, "request_too_large");
-}
-
-const noRoom = refused(
-  503,
-  "The gateway holds as many bytes of request bodies as it may (MAX_BYTES_IN_FLIGHT). Try again shortly.",
-  "overloaded",
-  { "retry-after": "1" },
-);
+const tooLarge = (bytes: number) => errorOf("request_too_large", { bytes });
+const noRoom = errorOf("overloaded.bodies");

@@ -46,9 +46,9 @@ interface Locks {
 export class BatchCommitter {
   readonly #session: PostgresSession;
   /** Of open reservations: what a batch has to lock for them. */
-  readonly #places = new LruMap<ReservationId, Place>();
+  readonly #places = new LruMap<ReservationId, Place>(maxCachedReservations);
   /** Accounts that exist, and how much this node could reserve in them after its last batch: from its own share, and with new grants. */
-  readonly #known = new LruMap<AccountId, { readonly free: number; readonly left: number }>();
+  readonly #known = new LruMap<AccountId, { readonly free: number; readonly left: number }>(maxCachedAccounts);
 
   constructor(session: PostgresSession) {
     this.#session = session;
@@ -116,10 +116,8 @@ export class BatchCommitter {
     if (!isEmpty) {
       session.acknowledged();
       for (const id of named) this.#known.set(id, rooms.get(id) ?? { free: 0, left: 0 });
-      this.#known.trim(maxCachedAccounts);
     }
     for (const row of changes.inserted) this.#places.set(row.id, row);
-    this.#places.trim(maxCachedReservations);
     for (const { after } of changes.updated) if (!isOpen(after.state)) this.#places.delete(after.id);
     return reply;
   }

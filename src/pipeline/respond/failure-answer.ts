@@ -1,84 +1,41 @@
-import type { ErrorCode } from "#domain/error-codes.ts";
+import { type CallerError, type ErrorCode, errorOf } from "#domain/errors.ts";
 import { bareStatusMessage, type FailureKind, type UpstreamFailure } from "#upstream/upstream.ts";
 
-/** An upstream failure as the caller reads it: a status before the first byte, an error chunk after it. */
-interface FailureAnswer {
-  /** What it ends in once nothing more can be tried. An answer with an upstream status is always a 500. */
-  readonly status: 499 | 500 | 502 | 504;
-  /** Asking again leads to the same. */
-  readonly isFinal?: true;
-  /**
-   * The sentence where the upstream's own words stand behind what failed; else the message is ours. `{status}` is the upstream's;
-   * `{words}` begin with a colon, or are empty.
-   */
-  readonly detail?: string;
-}
+/** `error.code` of each failure once nothing more can be tried. An answer with an upstream status is always a 500. */
+const codes = {
+  unreachable: "upstream_unreachable",
+  cut_off: "upstream_cut_off",
+  timed_out: "upstream_timed_out",
+  upstream_error: "upstream_error",
+  rate_limited: "upstream_rate_limited",
+  rejected: "upstream_rejected",
+  constraint_filtered: "upstream_constraint_filtered",
+  context_length_exceeded: "context_length_exceeded",
+  content_filtered: "content_filtered",
+  unauthorized: "upstream_unauthorized",
+  garbage: "upstream_garbage",
+  redirected: "upstream_redirected",
+  aborted: "caller_gone",
+} as const satisfies Readonly<Record<FailureKind, ErrorCode>>;
 
-const answers: { readonly [K in FailureKind]: FailureAnswer } = {
-  unreachable: {
-    status: 502,
-    detail: "The upstream could not be reached{words}. Check UPSTREAM_BASE_URL and the network.",
-  },
-  cut_off: { status: 502 },
-  timed_out: { status: 504, detail: "The upstream did not answer in time{words}." },
-  upstream_error: { status: 500, detail: "The upstream failed with status {status}{words}." },
-  rate_limited: { status: 500, detail: "The upstream is rate limiting (status {status}){words}." },
-  rejected: { status: 500, isFinal: true, detail: "The upstream refused the request with status {status}{words}." },
-  constraint_filtered: {
-    status: 500,
-    isFinal: true,
-    detail:
-      "No host of the model is within the price limit that the gateway sends, or within the constraints of the request's own `provider` (status {status}){words}. Compare the prices of the model registry with the aggregator's: `smart-gateway doctor`.",
-  },
-  context_length_exceeded: {
-    status: 500,
-    isFinal: true,
-    detail: "The request is longer than the model's context (status {status}){words}. Shorten the conversation.",
-  },
-  content_filtered: {
-    status: 500,
-    isFinal: true,
-    detail: "The upstream's content filter refused the request (status {status}){words}.",
-  },
-  unauthorized: {
-    status: 500,
-    isFinal: true,
-    detail:
-      "The upstream refused the gateway's credentials or credit with status {status}{words}. Check UPSTREAM_API_KEY and the account.",
-  },
-  garbage: { status: 502 },
-  redirected: {
-    status: 502,
-    isFinal: true,
-    detail:
-      "The upstream answered with a redirect (status {status}), which is not followed, so that credentials stay here. Correct UPSTREAM_BASE_URL.",
-  },
-  aborted: { status: 499, detail: "The caller disconnected." },
-};
+/** Asking again leads to the same. */
+const finalKinds: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  ...(["rejected", "constraint_filtered", "context_length_exceeded", "content_filtered"] as const),
+  ...(["unauthorized", "redirected"] as const),
+]);
 
-/** The status and whether asking again leads to the same; `error.code`, as `error_type` without `upstream_`; and one sentence. */
-export function failureAnswer(failure: UpstreamFailure) {
-  const { status, isFinal = false } = answers[failure.kind];
-  return { status, isFinal, code: errorCode(failure.kind), detail: failureDetail(failure) };
-}
-
-function errorCode(kind: FailureKind): ErrorCode {
-  if (kind === "aborted") return "caller_gone";
-  const isWholeCode = kind === "upstream_error" || kind === "context_length_exceeded" || kind === "content_filtered";
-  return isWholeCode ? kind : `upstream_${kind}`;
-}
-
-/** What failed, and the upstream's own words, redacted already, where it had any. */
-function failureDetail(failure: UpstreamFailure): string {
-  const { detail } = answers[failure.kind];
+/** An upstream failure as the caller reads it, with the upstream's own words, redacted already, where it had any. */
+export function failureAnswer(failure: UpstreamFailure): CallerError & { readonly isFinal: boolean } {
+  const { kind, status } = failure;
   const message = failure.message.replace(/(?<![.\s])[.\s]+$/, "");
-  if (detail === undefined || failure.byGateway === true)
-    return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+  // Where the upstream said nothing, the message is ours, and all there is to say.
+  const whole = `${message.charAt(0).toUpperCase()}${message.slice(1)}`;
+  const isWhole = kind === "cut_off" || kind === "garbage";
   // A message of our own for a bare status would only repeat the status.
-  const words = message === "" || message === bareStatusMessage(failure.status) ? "" : `: ${message}`;
-  return detail
-    .replace("{status}", `${failure.status}`)
-    .replace("{words}", () => words.replace(/^: timed out waiting/, ": waited"));
+  const isRepeated = message === "" || message === bareStatusMessage(status);
+  const added = isRepeated ? "" : `: ${message}`.replace(/^: timed out waiting/, ": waited");
+  const error = errorOf(codes[kind], { status: `${status}`, words: isWhole ? whole : added });
+  return { ...error, ...(failure.byGateway === true && { detail: `${whole}.` }), isFinal: finalKinds.has(kind) };
 }
 
 /** The `error` member of the last chunk of a broken stream. */

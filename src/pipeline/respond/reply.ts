@@ -1,4 +1,4 @@
-import type { ErrorCode } from "#domain/error-codes.ts";
+import type { CallerError } from "#domain/errors.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { RoutingDecision, TaskKind } from "#domain/routing.ts";
 import type { Source } from "#platform/receiver.ts";
@@ -33,20 +33,10 @@ export interface DecisionHeaders {
   readonly explained?: (() => RequestRecord | undefined) | undefined;
 }
 
-export interface Refusal {
+export interface Refusal extends CallerError {
   readonly kind: "refusal";
-  readonly status: 403 | 413 | 422 | 499 | 500 | 502 | 503 | 504;
-  readonly detail: string;
-  /** What SDKs get as `error.code`: the decision's cause, or the kind of failure. */
-  readonly code: ErrorCode;
-  /** The request field at fault, where it is one. */
-  readonly param?: string;
-  /** Seconds after which asking again makes sense; absent: waiting cannot mend it, or nobody knows. */
-  readonly retryAfterS?: number | undefined;
-  /** False: the caller's SDK must not repeat the request by itself. */
-  readonly shouldRetry: boolean;
   /** Absent when the pipeline did not get as far as a decision. */
-  readonly headers?: DecisionHeaders;
+  readonly headers?: DecisionHeaders | undefined;
 }
 
 /** The comment that shows a waiting caller that the stream is alive. */

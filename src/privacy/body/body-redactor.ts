@@ -27,7 +27,7 @@ const secretKeyName = /pass|pwd|secret|token|key|cred|auth/i;
 /** How much before a secret tells whether it would be one without the part that follows. */
 const secretLeadLength = 512;
 
-/** What the scans of a message or member of a body have found, in the order in which they were asked; nothing at all where all of it is clean. */
+/** What the scans of a message or member have found, in the order asked; nothing where all of it is clean. */
 interface Scanned {
   readonly by: BodyScanners;
   readonly spans: readonly (readonly Span[])[];
@@ -37,7 +37,7 @@ const scanned = new Memo<Scanned>();
 
 /**
  * Redacts one request body. Numbers run through the whole body in document order.
- * @param by whose results are reused for messages and members that are cached from earlier bodies: scans of the same policy
+ * @param by whose results are reused for what is cached from earlier bodies: scans of the same policy
  * @param neverRestored present where values are put back into the answer: those that are not
  * @throws CredentialNotReplaceable where a credential stands in a key or an id
  */
@@ -121,7 +121,10 @@ class BodyRedactor {
   /** `messageIndex rule` → finding, in order of first appearance; not there before the first. */
   #findings: Map<string, { rule: string; count: number; messageIndex: number }> | undefined;
 
-  /** Of the message or member that is being read: what has been found, if nobody knew, or else what is still to come. */
+  /**
+   * Of the message or member being read: what has been found so far, or what an earlier scan found and is still to
+   * come.
+   */
   #found: (readonly Span[])[] | undefined;
   #known: Iterator<readonly Span[]> | undefined;
 
@@ -310,7 +313,9 @@ class BodyRedactor {
     return cuts;
   }
 
-  /** Where a secret ends that begins in a part: a token that is whole at a joint ends there, unless what follows can be more of it. */
+  /**
+   * Where a secret ends that begins in a part: a whole token ends at the joint, unless what follows can be more of it.
+   */
   #endOfSecret(text: string, parts: readonly WindowPart[], place: number, { start, end }: Span): number {
     for (let at = place; at < parts.length; at++) {
       const joint = parts[at]?.to ?? end;
@@ -395,8 +400,8 @@ class BodyRedactor {
   }
 
   /**
-   * A new value gets no number of a placeholder that stands before it, up to the end of its message. Those that stand behind it do not
-   * count: the numbers of a conversation stay the same as it grows. What is put back into answers must differ from all.
+   * A new value gets no number of a placeholder that stands before it, up to the end of its message; later ones do not
+   * count, so that numbers stay the same as a conversation grows. What is put back into answers must differ from all.
    */
   #placeholderOf(rule: string, value: string): string {
     if (!this.placeholders.has(value)) {

@@ -2,8 +2,8 @@ import { wordList } from "#privacy/rules/tables.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
 
 /**
- * Names: keys of objects, and ids that pair one place of a body with another. They are read like text, but nothing can stand
- * in for them: a key is what the upstream looks for, and an id must be the same wherever it stands.
+ * Keys of objects, and ids that pair one place of a body with another. They are read like text, but nothing can replace
+ * them: the upstream looks for a key, and an id must be the same wherever it stands.
  */
 
 /** Members whose value pairs places with each other, or chooses among values that the API knows. */

@@ -55,8 +55,8 @@ const minContinuationLength = 8;
 const maxContinuationLength = 512;
 
 /**
- * Whether a text that follows a whole token, in the next part of a message, can be more of it: at least eight characters of tokens
- * in a row that are no words. `Continue`, `C` and `import os` are not.
+ * Whether a text that follows a whole token, in the next part of a message, can be more of it: eight characters of
+ * tokens in a row that are no words. `Continue`, `C` and `import os` are not.
  * @param inSeveralParts the token is in several parts itself: then fewer characters can be its last part
  */
 export function mayContinueToken(text: string, inSeveralParts: boolean): boolean {

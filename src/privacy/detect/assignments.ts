@@ -21,7 +21,7 @@ const maxNestedValueLength = 96;
 /** Longest name that is read. */
 const maxNameLength = 80;
 
-/** A word or an expression of a program, perhaps negated: letters, dots and brackets, nothing that a secret needs. `Basic dXNlcjpw` needs a closer look. */
+/** A word or an expression of a program: letters, dots and brackets, nothing that a secret needs. */
 const codeExpression =
   /!{0,2}(?=[A-Za-z_]{0,63}[.([])[A-Za-z_.([]{0,63}[A-Za-z_([][ \n\r,;)\]}]|[A-Za-z_]{1,7}(?:[\n\r,;)\]}]| (?![\w.\xc0-\xff-]))/y;
 /** Base64 before a name: that is a part of it. */
@@ -29,7 +29,7 @@ const dataLength = 24;
 const data = /^(?=.*\d)(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9+/]{24}$/;
 /** What can stand behind the name of a table's column. */
 const endsCell = byteSet('\n,|\t; \x01*"');
-/** `SHA256 (build/secrets.tar.gz) = …`, as BSD and OpenSSL print checksums, `checksum/secret: …`: the sum of what has the name. */
+/** `SHA256 (build/secrets.tar.gz) = …`, as BSD and OpenSSL print checksums; `checksum/secret: …`. */
 const checksumOf =
   /\b(?:md5|sha-?\d{1,3}(?:[-/]\d{3})?|sha3-\d{3}|blake\w{2,4}|crc32|rmd160|checksums?|digest|hash(?:es)?)(?:\s?\([^()\n]{0,100}|\/[\w.-]{0,40})$/i;
 

@@ -75,7 +75,9 @@ export class Base64RunReader {
     return to;
   }
 
-  /** Data that no one reads as text, and text that was encoded. Returns where the data ends; -1 where it may be something else. */
+  /**
+   * Data that no one reads as text, and text that was encoded. Where the data ends; -1 where it may be something else.
+   */
   #readBase64(start: number, end: number): number {
     const { bytes, text } = this.#normalized;
     if (text.startsWith("AAAA", start) && publicKey.test(text.slice(start, start + 16))) return end;

@@ -1,3 +1,4 @@
+import { LruMap } from "#platform/lru-map.ts";
 import { wordList } from "#privacy/rules/tables.ts";
 import { tokenRules } from "#privacy/rules/token-rules.ts";
 
@@ -40,7 +41,7 @@ const vendorWords = new Set([
   ...tokenRules.map(({ id }) => id.slice(0, id.indexOf("_"))).filter((word) => word.length > 3),
 ]);
 
-const keyNameCache = new Map<string, KeyName>();
+const keyNameCache = new LruMap<string, KeyName>(4_096);
 const none: KeyName = { kind: "none", rule: "" };
 
 /** Reads an identifier such as `spring.datasource.password`, `backendApiKey`, `X-Api-Key` or `max_tokens`. */
@@ -48,7 +49,6 @@ export function readKeyName(name: string): KeyName {
   let answer = keyNameCache.get(name);
   if (answer === undefined) {
     answer = parseKeyName(name);
-    if (keyNameCache.size > 4_096) keyNameCache.clear();
     keyNameCache.set(name, answer);
   }
   return answer;
@@ -75,7 +75,7 @@ function parseKeyName(name: string): KeyName {
       last !== undefined &&
       ((rule.rule !== "credential" && notSecretBefore.has(last)) || passwordNotBefore.has(last))
     ) {
-      // What signs the tokens of a form is secret, the tokens are not; an account has a primary key, and so has a table.
+      // What signs a form's tokens is secret, the tokens are not; an account has a primary key, and so has a table.
       if ((last === "csrf" || last === "xsrf") && rule.rule === "secret") return rule;
       return last === "primary" || last === "secondary" ? { kind: "weak", rule: rule.rule } : none;
     }
@@ -90,53 +90,34 @@ function nameParts(name: string): readonly string[] {
   return parts.map((part) => part.toLowerCase());
 }
 
+const secret = (rule: string): KeyName => ({ kind: "secret", rule });
+const weak = (rule: string): KeyName => ({ kind: "weak", rule });
+const password: KeyName = { kind: "password", rule: "password" };
+/** Words that say by themselves what stands beside them. */
+const ruleByWord: ReadonlyMap<string, KeyName> = new Map([
+  ...["secret", "secrets"].map((word) => [word, secret("secret")] as const),
+  ...["token", "tok"].map((word) => [word, secret("token")] as const),
+  ...["apikey", "apikeys", "apitoken"].map((word) => [word, secret("api_key")] as const),
+  ...["authorization", "bearer", "authtoken"].map((word) => [word, secret("auth_header")] as const),
+  ...["credential", "credentials", "creds", "cred", "auth"].map((word) => [word, weak("credential")] as const),
+  ["erlangcookie", password],
+]);
+
 function ruleOf(parts: readonly string[], index: number, part: string): KeyName | undefined {
-  if (passwordWords.has(part) || compoundPasswordWord.test(part)) return { kind: "password", rule: "password" };
+  if (passwordWords.has(part) || compoundPasswordWord.test(part)) return password;
+  const known = ruleByWord.get(part);
+  if (known !== undefined) return known;
   const before = parts[index - 1];
-  switch (part) {
-    case "secret":
-    case "secrets":
-      return { kind: "secret", rule: "secret" };
-    case "token":
-    case "tok":
-      return { kind: "secret", rule: "token" };
-    case "key":
-    case "keys": {
-      if (before === undefined) return { kind: "weak", rule: "api_key" };
-      // `AccountKey`, `api key`, `DD_API_KEY`; a vendor's name before `key` is as good as `api`.
-      const kind = parts.slice(0, index).some((word) => keyQualifiers.has(word) || vendorWords.has(word))
-        ? "secret"
-        : "weak";
-      return {
-        kind,
-        rule: before === "private" || before === "secret" || before === "encryption" ? "secret_key" : "api_key",
-      };
-    }
-    case "apikey":
-    case "apikeys":
-    case "apitoken":
-      return { kind: "secret", rule: "api_key" };
-    case "salt": // WordPress
-      return parts.slice(0, index).some((word) => saltQualifiers.has(word))
-        ? { kind: "secret", rule: "secret_key" }
-        : undefined;
-    case "cookie":
-      return before === "erlang" ? { kind: "password", rule: "password" } : undefined;
-    case "erlangcookie":
-      return { kind: "password", rule: "password" };
-    case "credential":
-    case "credentials":
-    case "creds":
-    case "cred":
-    case "auth":
-      return { kind: "weak", rule: "credential" };
-    case "authorization":
-    case "bearer":
-    case "authtoken":
-      return { kind: "secret", rule: "auth_header" };
-    default:
-      return compoundSecretWord.test(part)
-        ? { kind: "secret", rule: part.endsWith("token") ? "token" : "secret_key" }
-        : undefined;
+  const isQualified = (words: ReadonlySet<string>) => parts.slice(0, index).some((word) => words.has(word));
+  if (part === "key" || part === "keys") {
+    // `AccountKey`, `api key`, `DD_API_KEY`; a vendor's name before `key` is as good as `api`.
+    const kind = isQualified(keyQualifiers) || isQualified(vendorWords) ? "secret" : "weak";
+    return {
+      kind,
+      rule: before === "private" || before === "secret" || before === "encryption" ? "secret_key" : "api_key",
+    };
   }
+  if (part === "salt") return isQualified(saltQualifiers) ? secret("secret_key") : undefined; // WordPress
+  if (part === "cookie") return before === "erlang" ? password : undefined;
+  return compoundSecretWord.test(part) ? secret(part.endsWith("token") ? "token" : "secret_key") : undefined;
 }

@@ -47,7 +47,7 @@ export function scanPem(normalized: NormalizedText, keywordAt: number, found: Sp
 const keyLine =
   /^[ \t"'`>|*#]*$|^[ \t"'`>|*#]*(?:\/\/ ?)?(?:[A-Za-z0-9+/=]{1,4096}|[A-Z][A-Za-z-]{2,20}: [^\n]{0,200})["'`\\,.;) \t]*(?:\+[ \t]*)?$/;
 
-/** Whether a text between the marks of a key is one: lines of base64, however short; not a single character over and over. */
+/** Whether a text between a key's marks is one: lines of base64, however short; not one character over and over. */
 function isKeyText(text: string): boolean {
   const body = text.length < 400 ? text.replace(/[^A-Za-z0-9]/g, "") : "";
   if (isDummyToken(text.slice(0, 400)) || (text.length < 400 && (body.length < 6 || /^(.)\1*$|^your/i.test(body))))
@@ -115,7 +115,7 @@ export function mayBeSecretDocument(bytes: Uint8Array, at: number): boolean {
   }
 }
 
-/** The document whose first line of base64 is `[start, end)`, if it is one that is secret: its rule and where it ends. */
+/** The private key whose first line of base64 is `[start, end)`, if it is one. */
 export function secretDocumentAt(normalized: NormalizedText, start: number, end: number): Span | undefined {
   const { text } = normalized;
   if (end - start < minDocumentLength) return undefined;

@@ -6,9 +6,9 @@ import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 export type KeywordKind = "name" | "url" | "pem" | "putty" | "notation" | "cookie" | "dsn" | "piped" | "insert";
 
 /**
- * The words whose neighbourhood is read, in small letters. Behind each where in it the first of two neighbouring pairs of letters stands
- * that are looked for: the text is read two bytes at a step, so that one of them falls on a step wherever the word stands. Pairs that are
- * rare with the letter behind them make few stops.
+ * The words whose neighbourhood is read, in small letters. Behind each, where in it the first of two neighbouring pairs
+ * of letters stands that are looked for: the text is read two bytes at a step, so one of them falls on a step wherever
+ * the word stands. Pairs that are rare with the letter behind them make few stops.
  */
 export const keywords: Readonly<Record<KeywordKind, string>> = {
   name:
@@ -37,14 +37,14 @@ interface Candidate {
 
 const beginsKeyword = 1;
 const inBase64 = 2;
-/** By pair of bytes, little-endian: whether a keyword may stand at it, and whether both are characters of base64 or a token. */
+/** By pair of bytes, little-endian: whether a keyword may stand at it, and whether both are of base64 or a token. */
 const pairFlags = Uint8Array.from({ length: 65_536 }, (_, pair) =>
   base64Characters[pair & 0xff] === 1 && base64Characters[pair >> 8] === 1 ? inBase64 : 0,
 );
 /** By pair: the index of its words in `groups`, 0 for none. */
 const groupByPair = new Uint8Array(65_536);
 const groups: (Candidate[] | undefined)[] = [undefined];
-/** By group and byte: whether the byte behind the pair allows for one of the words. Rules out most pairs that stand in other words. */
+/** By group and byte: whether the byte behind the pair allows for one of the words. Rules out most pairs. */
 const behindPair = new Uint8Array(65_536);
 
 for (const [kind, words] of Object.entries(keywords)) {
@@ -121,8 +121,8 @@ export function prefilter(normalized: NormalizedText, visitor: PrefilterVisitor)
 let pairsInRun = 0;
 
 /**
- * Lists the places of pairs at which something may stand; odd where a run has become long enough. Which pairs begin something
- * cannot be foretold, and a wrong guess costs more than the rest: so there is no branch.
+ * Lists the places of pairs at which something may stand; odd where a run has become long enough. Which pairs those are
+ * cannot be foretold, and a wrong guess of the processor costs more than the rest: so there is no branch.
  */
 function listStops(bytes: Uint8Array, pairs: Uint16Array, from: number, to: number): number {
   let inRow = pairsInRun;

@@ -3,8 +3,9 @@ import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { CandidateValue } from "./value-reader.ts";
 
 /**
- * Names and values that stand apart: a member that names something (`name`, `Key`, the key of an object) governs the member of the same
- * object that holds it (`value`, `SecretString`), whatever stands between, in JSON, YAML, HCL, XML and the arguments of a call.
+ * Names and values that stand apart: a member that names something (`name`, `Key`, the key of an object) governs the
+ * member of the same object that holds it (`value`, `SecretString`), in JSON, YAML, HCL, XML and the arguments of a
+ * call.
  */
 const nameMember = /^(?:name|key|id|var|variable|parameter_?(?:key|name)|output_?key|setting|header|field|property)$/i;
 const valueMember =
@@ -63,7 +64,7 @@ export function valueInObject(normalized: NormalizedText, openAt: number, read: 
   return valueIn(normalized, openAt + 1, Math.min(normalized.length, openAt + maxDistance), -1, read);
 }
 
-/** @param indentation of the name: a line with less of it is no part of the object, nor is another name; -1 where neither ends it */
+/** @param indentation of the name: a line with less, or another name, ends the object; -1 where neither does */
 function valueIn(
   { text, budget }: NormalizedText,
   from: number,

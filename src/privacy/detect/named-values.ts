@@ -12,7 +12,7 @@ const groupsOfFour =
 const weakContext =
   /(?:\b(?:my|our|the|your|this|here'?s?|is|his|her|their|use|api|using)\b[ \t]{1,3}(?:[\w-]{1,20}[ \t]){0,2})$/i;
 
-/** A name in a normalized text. Its meaning is read only when a value that may be a secret stands beside it, which is rare. */
+/** A name in a normalized text. Its meaning is read only when a value that may be a secret stands beside it. */
 export class NamedValue {
   readonly normalized: NormalizedText;
   readonly from: number;

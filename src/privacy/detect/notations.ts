@@ -7,7 +7,7 @@ import type { Span } from "#privacy/text/spans.ts";
 import { isDummyToken, isDummyValue, isRandom, looksRandom, shapeOf } from "./randomness.ts";
 import { isPassword, isSecret } from "./values.ts";
 
-/** A way to write a secret that a word of its own gives away: the option of a command, a clause of SQL, a line of a file. */
+/** A way to write a secret that a word gives away: the option of a command, a clause of SQL, a line of a file. */
 interface Command {
   /** The keyword, as `keyword-prefilter.ts` lists it. */
   readonly word: string;
@@ -132,7 +132,7 @@ const hostBehind = /[\w[.$%{-]/;
 const wholeHost = /@(?:[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}|\[[\da-f:]{2,45}\])(?::\d{1,5})?(?:[/?#,;)\]}]|$)/g;
 const tokenInfo = /([^\s/?#"'<>@\\:|,;(){}[\]]{16,512})@(?=[\w.-])/y;
 
-/** URLs that are the credential: a caller who knows the path may post. Part of the host, and all from behind `://`; group 1 is the secret. */
+/** URLs that are the credential. Part of the host, and all from behind `://`; group 1 is the secret. */
 const webhooks = readTable<{ id: string; host: string; url: string }>(webhookRows).map(({ id, host, url }) => ({
   id,
   host,
@@ -181,8 +181,9 @@ function scanUserInfo(text: string, at: number, found: Span[]): boolean {
 }
 
 /**
- * The password at the beginning of what follows `user:`, or "": up to the last `@` before the path, or, where somebody left `/`, `?` or
- * `#` in it as they are, up to the first that a whole host follows. Then it is none that begins like a port, or behind a host.
+ * The password in front of what follows `user:`, or "": up to the last `@` before the path, or, where somebody left
+ * `/`, `?` or `#` in it as they are, up to the first that a whole host follows; none that begins like a port, or behind
+ * a host.
  */
 function passwordBeforeHost(user: string, rest: string): string {
   const authority = rest.slice(0, rest.search(/[/?#]|$/));
@@ -207,7 +208,7 @@ function isUrlPassword(password: string): boolean {
 /** What a data source's name cannot hold: white space, quotes, `=`. */
 const endsDsn = byteSet("\"'`=").map((ends, c) => (c <= 0x20 ? 1 : ends));
 
-/** `user:password@tcp(host:3306)/database`, as Go's MySQL driver writes it; not beyond the bracket of another `tcp(` or `unix(`. */
+/** `user:password@tcp(host:3306)/database`, as Go's MySQL driver writes it; not beyond another `tcp(` or `unix(`. */
 export function scanDsn({ bytes, text }: NormalizedText, keywordAt: number, found: Span[]): void {
   let from = keywordAt;
   while (from > 0 && from > keywordAt - 200 && endsDsn[bytes[from - 1] ?? 0] === 0) {

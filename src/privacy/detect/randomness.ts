@@ -2,9 +2,9 @@ import { wordList } from "#privacy/rules/tables.ts";
 import { DIGIT_0, DIGIT_9, LOWER_A, LOWER_Z, UPPER_A, UPPER_Z } from "#privacy/text/characters.ts";
 
 /**
- * How usual a pair of letters is in English and in identifiers: the digit is 5 + log2 of how much more often the second letter
- * follows the first than it would by chance, within 0 to 9. Rows are first letters, columns second. Counted over the words of
- * a few thousand source and documentation files.
+ * How usual a pair of letters is in English and in identifiers: 5 + log2 of how much more often the second letter
+ * follows the first than by chance, within 0 to 9. Rows are first letters, columns second. Counted over the words of a
+ * few thousand source and documentation files.
  */
 const bigramDigits =
   "05650350503756050767432241733272026407207206636000417041700750551081053750003063258330712422620562520030" +
@@ -81,8 +81,8 @@ export function shapeOf(text: string): TextShape {
 }
 
 /**
- * Whether a text of at least 8 characters looks drawn rather than written: not an identifier, a path, a version, a sentence.
- * Meant for the body of a token and for the value of a key, not for passwords that people choose.
+ * Whether a text of at least 8 characters looks drawn rather than written: no identifier, path, version or sentence.
+ * Meant for the body of a token and the value of a key, not for passwords that people choose.
  */
 export function looksRandom(text: string): boolean {
   return isRandom(shapeOf(text));
@@ -129,7 +129,7 @@ export function isDummyValue(text: string): boolean {
 /** Words and abbreviations of programs whose letters say little: they would pass for drawn ones. */
 const abbreviations = wordList("abbreviations");
 
-/** `isIdentifier`, where the shape of the text is known: most drawn texts change between kinds of characters too often. */
+/** `isIdentifier`, where the shape is known: most drawn texts change between kinds of characters too often. */
 export function isIdentifierShaped(text: string, shape: TextShape): boolean {
   return shape.classChanges * 2 <= shape.length && isIdentifier(text);
 }
@@ -144,9 +144,10 @@ const joinsWords = /[_.$:#-]/;
 const maxAbbreviationLength = 6;
 
 /**
- * Whether a text is the name of something in a program: `ReadUint16LengthPrefixed`, `OAUTH2_CLIENT_SECRET`, `x509KeyUsage`. Told from
- * drawn characters by its words: at least two, set apart by capitals, digits or separators, most of them long and of usual pairs of
- * letters. Of drawn base62, 1 text of 3,000 passes at 16 characters, 1 of 30,000 at 24; of a single case none does.
+ * Whether a text is a name in a program: `ReadUint16LengthPrefixed`, `OAUTH2_CLIENT_SECRET`, `x509KeyUsage`. Told from
+ * drawn characters by its words: at least two, set apart by capitals, digits or separators, most of them long and of
+ * usual pairs of letters. Of drawn base62, 1 text of 3,000 passes at 16 characters, 1 of 30,000 at 24; of a single case
+ * none does.
  */
 export function isIdentifier(text: string): boolean {
   if (text.length > maxIdentifierLength) return false;

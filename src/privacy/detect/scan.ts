@@ -137,8 +137,8 @@ const maxValueLength = 512;
 const maxSearched = 2_097_152;
 
 /**
- * The other places of values that were found by what stands beside them: a password of a settings file is the same secret in the output of
- * the next command. Only values with letters and digits count, as a word may stand there for itself.
+ * The other places of values that were found by what stands beside them: a password of a settings file is the same
+ * secret in the next command's output. Only values with letters and digits count: a word may stand for itself.
  */
 function addRepeatedValues(text: string, spans: Span[]): void {
   if (text.length > maxTextLength) return;

@@ -9,8 +9,8 @@ const maxLineLength = 400;
 const maxRows = 200;
 
 /**
- * Tables whose first line names the columns: Markdown, what database clients print, CSV, TSV. What stands below a column called
- * `password`, `token` or `secret` is read as if that name stood beside it.
+ * Tables whose first line names the columns: Markdown, what database clients print, CSV, TSV. What stands below a
+ * column called `password`, `token` or `secret` is read as if that name stood beside it.
  */
 export class TableScanner {
   /** End of what was read already, so that every line is read once. */
@@ -108,11 +108,11 @@ function secretInColumn(name: KeyName | undefined, value: string): string | unde
 const insertInto = /\b(?:insert|replace)\s{1,4}(?:ignore\s{1,4})?$/i;
 const listOfColumns = /into\s{1,4}\S{1,100}\s{0,4}\(([^()]{1,800})\)\s{0,8}values\s{0,8}/iy;
 const rowStart = /\(\s{0,8}/y;
-/** A value and what stands behind it: a string, where a quote is doubled to stand in it, or anything else without a comma. */
+/** A value and what stands behind it: a string, in which a quote is doubled, or anything else without a comma. */
 const value = /(?:'((?:[^'\n]|''){0,2048})'|[^,()'\n]{0,200}(?:\([^()\n]{0,200}\))?)\s{0,8}([,)])\s{0,8}/y;
 
 /**
- * What is written into columns called `password`, `token` or `secret`: `INSERT INTO users (name, password) VALUES ('app', '…')`.
+ * What is written into such columns: `INSERT INTO users (name, password) VALUES ('app', '…')`.
  * @returns the end of what was read
  */
 export function scanInsert({ text }: NormalizedText, intoAt: number, found: Span[]): number {

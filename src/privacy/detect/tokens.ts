@@ -19,7 +19,7 @@ import { isDummyToken, isIdentifierShaped, isRandom, isWordsOnly, shapeOf } from
 
 /** How far before a run its token may begin. */
 const maxLeadLength = 160;
-/** Patterns tried inside one run; bounds the time a run of nothing but beginnings can take. */
+/** Patterns tried inside one run; bounds the time a run of nothing but prefixes can take. */
 const maxAttemptsPerRun = 48;
 
 interface Candidate {
@@ -35,10 +35,10 @@ interface Candidate {
   readonly joinsWords: boolean;
 }
 
-/** By the first two characters, 7 bits each: what may begin there, the longest start first, so that `sk-ant-` is tried before `sk-`. */
+/** By the first two characters, 7 bits each: what may begin there, the longest start first (`sk-ant-` before `sk-`). */
 const buckets: (Candidate[] | undefined)[] = new Array(16_384).fill(undefined);
 /** By pair: 0 where nothing begins, 2 where something does that is looked for in the middle of a word too. */
-const beginnings = new Uint8Array(16_384);
+const prefixes = new Uint8Array(16_384);
 const pairOf = (first: number, second: number) => ((first | second) < 128 ? (first << 7) | second : 0);
 
 for (const rule of tokenRules) {
@@ -46,7 +46,7 @@ for (const rule of tokenRules) {
     const pair = pairOf(start.charCodeAt(0), start.charCodeAt(1));
     const bucket = buckets[pair] ?? [];
     buckets[pair] = bucket;
-    if (beginnings[pair] !== 2) beginnings[pair] = isDistinctive(start) ? 2 : 1;
+    if (prefixes[pair] !== 2) prefixes[pair] = isDistinctive(start) ? 2 : 1;
     bucket.push({
       rule,
       start,
@@ -88,10 +88,10 @@ export class TokenReader {
     let attempts = 0;
     for (let at = from; at < to - 8; at++) {
       const pair = pairOf(bytes[at] ?? 0, bytes[at + 1] ?? 0);
-      if (beginnings[pair] === 0) continue;
-      // In the middle of a word only beginnings count that nothing else looks like.
+      if (prefixes[pair] === 0) continue;
+      // In the middle of a word only prefixes count that nothing else looks like.
       const place = at === from ? "start" : this.#isBoundary(at) ? "boundary" : "inside";
-      if (place === "inside" && beginnings[pair] !== 2) continue;
+      if (place === "inside" && prefixes[pair] !== 2) continue;
       const end = this.#matchAny(at, buckets[pair] ?? [], place);
       if (end >= 0) return Math.max(end, to);
       if (++attempts > maxAttemptsPerRun) break;
@@ -143,7 +143,7 @@ export class TokenReader {
   }
 
   /**
-   * Vendors change the shape of what follows a beginning that is theirs alone. Where it is long and drawn, it counts all the same.
+   * Vendors change the shape of what follows a prefix that is theirs alone: long and drawn, it counts all the same.
    * @returns its end, or -1
    */
   #unknownShapeEnd(at: number, start: string): number {
@@ -157,8 +157,8 @@ export class TokenReader {
   }
 
   /**
-   * Where the characters of a token that stand at a place end: no suffix of a token may stay behind, whatever its documented length. A
-   * text of nothing but beginnings of tokens holds one every few characters: what was read for one is not read again for the next.
+   * Where the characters of a token end: no suffix may stay behind, whatever its documented length. What was read for
+   * one prefix is not read again for the next.
    * @param base64 whether `+`, `/` and `=` belong to it
    */
   #tokenEnd(from: number, base64: boolean): number {
@@ -174,8 +174,8 @@ export class TokenReader {
   }
 
   /**
-   * `+` or `/` before a place, and a character of base64 before that; the `+` of an added line stands alone. Addresses hold tokens
-   * behind a `/` too: a beginning that says something needs more of what stands before it to be data.
+   * `+` or `/` before a place, and a character of base64 before that; the `+` of an added line stands alone. Addresses
+   * hold tokens behind a `/` too: a longer prefix needs more of what stands before it to be data.
    */
   #isInsideBase64(at: number, end: number, short: boolean): boolean {
     const { bytes, text } = this.#normalized;
@@ -200,7 +200,7 @@ export class TokenReader {
   }
 }
 
-/** Beginnings that are words: what follows them may be an id. */
+/** Prefixes that are words: what follows them may be an id. */
 const wordPrefix =
   /^(?:web|app|auto|ext|prod|admin|env|perm|key|dev|preview|post|dataset|default|standard|dynamic|data|ion|an|sc)[-_]/;
 
@@ -209,7 +209,7 @@ function isDistinctive(start: string): boolean {
   return /^(?!live|test|access|secret|key|token|api|sdk|mob|rel|console).{3,}[-_]$/.test(start);
 }
 
-/** How much base64 has to stand before a beginning of three letters and more, so that it is taken for a part of that. */
+/** How much base64 has to stand before a prefix of three letters and more, so that it is taken for a part of that. */
 const surroundingBase64Length = 32;
 
 /** A run of base64, in contrast to a path. */
@@ -227,8 +227,8 @@ function isDiffRemoval(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * Whether what has the shape of a rule is a token. A vendor's own shape is one, also where somebody made it up; only where other texts
- * have the same shape must it look random.
+ * Whether what has the shape of a rule is a token. A vendor's own shape is one, also where somebody made it up; it must
+ * look random only where other texts have the same shape.
  */
 function isToken({ rule, start, joinsWords, distinctive }: Candidate, token: string): boolean {
   const body = token.slice(start.length, maxJudgedLength);
@@ -239,12 +239,12 @@ function isToken({ rule, start, joinsWords, distinctive }: Candidate, token: str
     return !joinsWords || !isWordsOnly(shape) || (distinctive && !/[_.-]/.test(body)) || noWord.test(body);
   // Drawn from more than sixteen characters, 24 of them never are digits of hex alone.
   if (body.length >= 24 && hexDigits.test(body) && !rule.body.includes("a-f")) return false;
-  // 48 drawn characters nearly always hold a digit; behind a beginning that nothing else has, the rare ones without count too.
+  // 48 drawn characters nearly always hold a digit; behind a prefix that nothing else has, those without count too.
   if (body.length >= 48 && shape.digits === 0 && start.length < distinctiveLength) return false;
   return isRandom(shape) && !isIdentifierShaped(body, shape);
 }
 
-/** Beginnings from this length on, such as `sk-proj-`, identify a vendor; shorter ones occur in other texts too. */
+/** Prefixes from this length on, such as `sk-proj-`, identify a vendor; shorter ones occur in other texts too. */
 const distinctiveLength = 5;
 
 /** Whether zeros of binary data, in base64 or hex, make up most of a text. */
@@ -261,7 +261,7 @@ const hexDigits = /^(?:[0-9a-f-]+|[0-9A-F-]+)$/;
 /** `$`, `^`, `#` and `*` occur in the prefixes of a few tokens, never in their bodies. */
 const prefixSymbols = byteSet("$^#*");
 
-/** What follows is judged with its beginning. */
+/** What follows is judged with its prefix. */
 const maxJudgedLength = 1_024;
 
 const isBase64Part = isTokenByte.map((part, byte) => ("+/=".includes(String.fromCharCode(byte)) ? 1 : part));

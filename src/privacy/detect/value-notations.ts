@@ -1,4 +1,5 @@
-import { wordList } from "#privacy/rules/tables.ts";
+import notationRows from "#privacy/rules/name-notations.jsonl" with { type: "text" };
+import { readTable, wordList } from "#privacy/rules/tables.ts";
 import {
   byteSet,
   COLON,
@@ -21,14 +22,14 @@ import { looksRandom } from "./randomness.ts";
 import { type CandidateValue, readGroup, readValue } from "./value-reader.ts";
 import { isCertainSecret, isPassword, isSecret, uuid } from "./values.ts";
 
-// How a value may stand beside its name. All patterns are sticky, and all repetitions are bounded. In a normalized text, `\x01` is a
-// character of another script, `\x02` a colour of a terminal.
+// How a value may stand beside its name. All patterns are sticky, all repetitions bounded. In a normalized text `\x01`
+// is a character of another script, `\x02` a colour of a terminal.
 
 /** What closes a name before `=` and its like: quotes, brackets, emphasis, colours. */
 const closesName = byteSet("\"'`])*\x02");
 /** What `=` and its like, or a declared type, begin with. */
 const beginsAssignment = byteSet(":=-<!?|oAaSs&NV[");
-/** `=`, `:`, `:=`, `=>`, `->`, `==`, `!=`, `: string =`; `??`, `||` and `or` before a literal; `As String =`, `x[] =`. */
+/** `=`, `:`, `:=`, `=>`, `->`, `==`, `!=`, `: string =`; `??`, `||`, `or` before a literal; `As String =`, `x[] =`. */
 const assignment =
   /(?:[?!](?=:)|\?(?==))?(?::[=:-]|:(?![?+]\S)(?:[ \t]{0,4}&?(?:'static )?(?:string|String|str|text|varchar|char|any|Text|Secret\w{0,10}|SecureString|Optional\[str\]|Option<String>)(?: \| (?:undefined|null))?[ \t?]{0,4}=(?!=))?|=(?:>|==?)?|->|<-|!==?|(?:\?\?=?|\|\|=?|(?<=[ \t"'`\])*\x02])or(?=[ \t]))(?=[ \t]{0,40}["'`])|(?<=[ \t])(?:[Aa]s[ \t]{1,4}(?:String|SecureString|Object)|string|String|&str|N?VARCHAR\(\w{1,4}\))[ \t]{0,4}:?=(?!=)|\[\d{0,5}\][ \t]{0,4}=(?!=))(?:\*(?![0-9A-F]{40}))*[ \t]{0,40}(?:\x02{1,3}[ \t]{0,4})?/y;
 
@@ -44,7 +45,7 @@ export function valueStartAfterAssignment({ bytes, text }: NormalizedText, from:
 const inWord = classes.map((bits, c) =>
   (bits & inName) !== 0 || c >= 0xc0 || "'@/()#\x01".includes(String.fromCharCode(c)) ? 1 : 0,
 );
-/** What ends a sentence before its value, from the blanks before it on: a colon, an arrow, a bracket, a question and its answer. */
+/** What ends a sentence before its value: a colon, an arrow, a bracket, a question and its answer. */
 const beforeSaid =
   /[ \t]{0,3}:(?=[ \t"'`])|[ \t]{1,3}(?:=>?|->|\((?:[^()\n]{0,28}\):)?)|[ \t]{0,3}\?[ \t]{1,3}(?:it'?s|it is|that'?s)(?=[ \t])/iy;
 const saidMarks = byteSet(":=-(?");
@@ -56,7 +57,9 @@ const copulas = wordList("copulas");
 const copulaEnds = new Set([...copulas].map((word) => (word.charCodeAt(0) << 8) | word.charCodeAt(word.length - 1)));
 const isCopula = (first: number, last: number) => copulaEnds.has(((first | 0x20) << 8) | last | 0x20);
 
-/** Up to nine words, then `is` or its like, or a mark as above: "the password for the admin account is …". -1 where there is none. */
+/**
+ * Up to nine words, then `is` or a mark as above: "the password for the admin account is …". -1 where there is none.
+ */
 function valueStartInSentence(bytes: Uint8Array, text: string, from: number): number {
   let at = from;
   while (at < from + 3 && closesName[bytes[at] ?? 0] === 1) at++;
@@ -92,14 +95,14 @@ const nextLine = /["'`\]]{0,2}[ \t]{0,8}(?:=>|[:=])[ \t]{0,4}(?:[|>][-+]?)?[ \t]
 /** A label on a line of its own, with the value on the next. */
 const labelLine = /["'`*]{0,3}[ \t]{0,8}:[ \t*]{0,4}\n{1,2}`?/y;
 const wholeLine = /([^\s"'`:<>]{8,256})[`"']?[ \t]{0,8}(?:[\n}]|$)/y;
-/** What stands behind an assignment whose value is on the next line: the end of this one, a block's mark, what closes a string. */
+/** What stands behind an assignment with its value on the next line: a line's end, a block's mark, a closing quote. */
 const endsLine = byteSet("|>}]*\"'`").map((ends, c) => (c <= 0x0d ? 1 : ends));
 /** What a test types into a field that it looked up by this name: `page.locator("#password").fill("…")`. */
 const formInput =
   /["'`\])]{1,5}(?:[ \t]{0,2},[ \t]{0,2}|\.(?:type|fill|send_keys|sendKeys|setValue|set_value|typeText|enterText|val|input|toBe|toEqual|toStrictEqual|unwrap_or|orElse|getOrElse|default)\()(?=["'`])/y;
 /** The next argument of a call, or the next string of a list: `login(password, "…")`, `("password", "…")`. */
 const call = /["'`]?\)?[ \t]{0,4}[(,][ \t]{0,40}(?=["'`])|["'][ \t]{1,4}(?=["'])/y;
-/** `get_secret("…")`, `process.loadToken("…")`, `key.exportKey("…")`: what stands in the brackets says which one, or how. */
+/** `get_secret("…")`, `key.exportKey("…")`: what stands in the brackets says which one, or how. */
 const lookupCall =
   /(?:^|[._:>-])(?:get|fetch|load|read|find|lookup|resolve|list|has|export|require|describe)(?:[A-Z_-]|$)[\w-]{0,64}$/;
 
@@ -123,7 +126,7 @@ const otherProperty =
 const directive =
   /(?:\b(?:set|config|configure|put|add)(?:[ \t]{1,3}--?[\w-]{1,20}){0,3}|\bENV|\bARG|\bset[xX]?|\bsetenv|[ \t]-[A-Za-wyz]{0,8}x[A-Za-z]{0,8}|#define|\bexport)[ \t]{1,4}$/;
 /**
- * The value beside a name. Each notation is tried only where a byte or two say that it can be there: nearly all names stand in a
+ * The value beside a name. Each notation is tried only where a byte or two allow it: nearly all names stand in a
  * program or a sentence, with no value beside them.
  * @param valueAt where a value behind an assignment begins, or -1
  * @param most longest value behind an assignment
@@ -149,13 +152,13 @@ export function valueAfterName(
   // What stands behind the quote and the blanks.
   const lead = "\"' \t".includes(next) ? text.charAt(skipBlanks(bytes, to + 1, 40)) : "";
   for (const { leads, read } of notationsByNext[text.charCodeAt(to)] ?? []) {
-    const value = leads === undefined || leads.includes(lead) ? read(name) : undefined;
+    const value = leads === undefined || leads.includes(lead) ? readers[read](name) : undefined;
     if (value !== undefined) return value;
   }
   return undefined;
 }
 
-/** A way in which a value stands beside its name, with no `=` or its like between them. */
+/** A way in which a value stands beside its name, with no `=` or its like between them. Tried in the order of the table. */
 interface NameNotation {
   readonly notation: string;
   /** An example with `§` for the secret, and one that stays. */
@@ -164,22 +167,22 @@ interface NameNotation {
   /** What may stand right behind the name, and behind a quote or blanks. */
   readonly next: string;
   readonly leads?: string;
-  readonly read: (name: NamedValue) => CandidateValue | undefined;
+  readonly read: keyof typeof readers;
 }
 
-// biome-ignore format: one notation a line, so that the list reads as a table
-export const nameNotations: readonly NameNotation[] = [
-  { notation: "typed into a form", next: "])\"'", found: 'page.fill("#password", "§")', kept: 'page.fill("#password", value)', read: valueInFormInput },
-  { notation: "object that the name heads", next: "\"' ", leads: "{", found: '{"db_password": {"sensitive": true, "value": "§"}}', kept: '{"db_password": {"type": "string", "value": ""}}', read: valueInHeadedObject },
-  { notation: "member beside the one with the name", next: "\"' \t\n,<", found: "- name: DB_PASSWORD\n  type: plain\n  value: §\n", kept: "- name: DB_PASSWORD\n  valueFrom: app-7f9\n", read: (name) => valueBesideName(name.normalized, name.from, name.to, (at) => memberValue(name, at)) },
-  { notation: "element of XML", next: ">\"'", found: "<password>§</password>", kept: '<string name="password">Lösenord</string>', read: valueInElement },
-  { notation: "argument of a call", next: "(,\"'", found: 'login("password", "§")', kept: 'login("password", "username")', read: valueInCall },
-  { notation: "cell of a table", next: "|`*\t\"'", found: "|password| §|\n", kept: "|password| string|\n", read: valueInCell },
-  { notation: "cell of a table, behind blanks", next: " ", leads: "|\x01", found: "| password | § |\n", kept: "| password | string |\n", read: valueInCell },
-  { notation: "option of a command that sets the name", next: "\"' \t", leads: "-", found: "gh secret set DEPLOY_PASSWORD --body §", kept: "gh secret set DEPLOY_PASSWORD --body $VALUE", read: (name) => readBehind(name, optionBehind) },
-  { notation: "option, directive, row of a command's output", next: " \t", found: "db_password            §\n", kept: "db_password            string\n", read: valueWithoutSeparator },
-  { notation: "sentence", next: " \t\"'*`?", found: "the password for the admin account is §, please help", kept: "the password for the admin account is missing, please help", read: valueInSentence },
-];
+const readers = {
+  valueInFormInput,
+  valueInHeadedObject,
+  valueOfMember,
+  valueInElement,
+  valueInCall,
+  valueInCell,
+  valueOfOption,
+  valueWithoutSeparator,
+  valueInSentence,
+} satisfies Record<string, (name: NamedValue) => CandidateValue | undefined>;
+
+export const nameNotations = readTable<NameNotation>(notationRows);
 const notationsByNext = Array.from({ length: 256 }, (_, code) =>
   nameNotations.filter(({ next }) => next.includes(String.fromCharCode(code))),
 );
@@ -187,6 +190,15 @@ const notationsByNext = Array.from({ length: 256 }, (_, code) =>
 function valueInHeadedObject(name: NamedValue): CandidateValue | undefined {
   const { text } = name.normalized;
   return valueInObject(name.normalized, text.indexOf("{", name.to), (at) => memberValue(name, at));
+}
+
+/** The value of the member beside the one with the name. */
+function valueOfMember(name: NamedValue): CandidateValue | undefined {
+  return valueBesideName(name.normalized, name.from, name.to, (at) => memberValue(name, at));
+}
+
+function valueOfOption(name: NamedValue): CandidateValue | undefined {
+  return readBehind(name, optionBehind);
 }
 
 function valueInElement(name: NamedValue): CandidateValue | undefined {
@@ -249,8 +261,8 @@ function valueAfterAssignment(
 }
 
 /**
- * Whether a quote ends a literal that began before the name, with an operator behind it: `"PWD=" + dir`, `"?token="+id)`. The
- * number of quotes in the line before it decides.
+ * Whether a quote ends a literal that began before the name, with an operator behind it: `"PWD=" + dir`. The number of
+ * quotes in the line before it decides.
  */
 function isBehindLiteral(text: string, at: number): boolean {
   const quote = text.charAt(at);
@@ -287,7 +299,7 @@ function valueInCall(name: NamedValue): CandidateValue | undefined {
   return name.asSecret(value);
 }
 
-/** The next item of a list: `'USERPWD', 'HTTP200ALIASES'`, constants; `'password', '0c7aa88b-…'`, a kind and an id in a row of SQL. */
+/** The next item of a list: `'USERPWD', 'HTTP200ALIASES'`; `'password', '0c7aa88b-…'`, a kind and an id in SQL. */
 function isNextInList({ text: name, key }: NamedValue, value: string): boolean {
   if (key.kind === "password" && uuid.test(value)) return true;
   return /^[A-Z][A-Z_]*$/.test(name) && /^[A-Z][A-Z0-9_]*$/.test(value);

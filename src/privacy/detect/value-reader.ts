@@ -25,8 +25,8 @@ const nextSetting = /(?:[;,]\s?[A-Za-z_][A-Za-z_ .-]{0,40}|&[A-Za-z_][A-Za-z_.-]
 const authSchemes = wordList("authSchemes");
 
 /**
- * Reads the value that begins at `from`, behind the word for an authentication scheme if one stands there; undefined where nothing of at
- * least 3 characters does.
+ * Reads the value that begins at `from`, behind the word for an authentication scheme if one stands there; undefined
+ * where nothing of at least 3 characters does.
  * @param most longest unquoted value that is read
  */
 export function readValue(

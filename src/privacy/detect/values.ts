@@ -75,7 +75,7 @@ export function isSecret(value: string, writing: Notation): boolean {
   if (/\s/.test(value)) return writing === "quoted" && isSalt(value, shape);
   if (isKept(value, shape, writing)) return false;
   if (hexText.test(value)) return shape.digits > 0 && value.length >= 12 && shape.digits < value.length;
-  // The tables of a parser that was generated (`tokenData: "…"`): so long a key is written in an alphabet of an encoding.
+  // The tables of a generated parser (`tokenData: "…"`): so long a key is written in an alphabet of an encoding.
   if (value.length > 512 && notEncoded.test(value)) return false;
   if (/[()[\]{}<>,"'`]/.test(value) && writing !== "quoted") return false;
   if (isLikeKey && isMadeUpKey(value, shape)) return true;
@@ -124,7 +124,7 @@ export function isRandomSecret(value: string, writing: Notation): boolean {
 
 const oneCase = /^(?:[a-z0-9]{28,128}|[A-Z0-9]{28,128})$/;
 
-/** Whether a value is letters of one case and digits in a row that nobody writes, and no hash in hex: as many vendors draw keys. */
+/** Whether a value is letters of one case and digits in a drawn row, and no hash in hex: as many vendors draw keys. */
 export function isDrawnInOneCase(value: string): boolean {
   if (!oneCase.test(value) || hexText.test(value)) return false;
   const shape = shapeOf(value);

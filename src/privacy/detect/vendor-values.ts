@@ -8,10 +8,8 @@ import { isIdentifierShaped, isRandom, shapeOf } from "./randomness.ts";
 import { isSecret } from "./values.ts";
 
 /**
- * The value in a run of token characters that its shape, a mark within it or the name before it gives away as a vendor's, where no token's
- * prefix does.
- * @param base64From where the base64 around the run begins
- * @param base64To where it ends
+ * The value in a run of token characters that its shape, a mark within it or the name before it gives away as a
+ * vendor's, where no token's prefix does. `base64From`, `base64To`: the base64 around the run.
  */
 export function vendorValueIn(
   normalized: NormalizedText,
@@ -127,7 +125,7 @@ function isSignature(name: string): boolean {
   return /^(?:sig|signature|x-amz-signature|x-goog-signature|x-amz-security-token|hmac)$/i.test(name);
 }
 
-/** `acme_live_…`, `xyz-sk-…`, `pat_…`: the common pattern of keys, for any vendor; what is random behind a word that says so. */
+/** `acme_live_…`, `xyz-sk-…`, `pat_…`: the common pattern of keys; what is random behind a word that says so. */
 const prefixed =
   /^(?!pk[_-]|[a-z0-9]{1,16}[_-]pu?[bk][_-])(?:[a-z][a-z0-9]{0,15}[_-]){0,3}(?:sk|rk|sec|secret|pat|key|apikey|api|token|whsec|live|prod|oauth|priv|private|auth|access|svc|bot|signing|[a-z0-9]{1,20}(?:key|pat|token|secret))[_-]((?:[A-Za-z0-9]{1,12}[_-]){0,2}[A-Za-z0-9]{16,300}(?:[_-][A-Za-z0-9]{4,64}){0,2}|[\w-]{32,300})$/;
 

@@ -1,7 +1,7 @@
 /**
- * Whether the end of a text lies in an address: what is put there is sent to whoever owns the address, as soon as somebody, or
- * the caller's own program, follows the link or loads the image. Errs on the side of "yes". Reads a text piece by piece,
- * wherever it is cut, and keeps a few characters of it.
+ * Whether the end of a text lies in an address: what is put there is sent to whoever owns the address, as soon as
+ * somebody follows the link or loads the image. Errs on the side of "yes". Reads a text wherever it is cut, and keeps a
+ * few characters of it.
  */
 export class AddressContext {
   /** The run of characters without white space that the text ends in holds an address. */

@@ -9,9 +9,9 @@ const minWordlikeKeyLength = 16;
 const headLength = 16;
 
 /**
- * Keeps a key that upstreams know, because every call carries it, out of their answers; undefined for keys that are ordinary words.
- * It is looked for as it is, and as JSON may write it: so it works on the text of an answer, whether or not that is JSON. Encoded,
- * reversed or split over events it is not found: there is no end of what a model can be asked to do.
+ * Keeps a key that upstreams know, because every call carries it, out of their answers; undefined for keys that are
+ * ordinary words. It is looked for as it is, and as JSON may write it. Encoded, reversed or split over events it is not
+ * found: there is no end of what a model can be asked to do.
  */
 export function createKeyFilter({ rule, value }: ExactValue): KeyFilter | undefined {
   if (value.length < minKeyLength || (value.length < minWordlikeKeyLength && !/[0-9]/.test(value))) return undefined;

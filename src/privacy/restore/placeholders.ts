@@ -2,8 +2,8 @@ import type { ChatMessage, Json } from "#domain/chat.ts";
 import { memoizeByMessage } from "#domain/message-memo.ts";
 
 /**
- * Gives each secret of one request its placeholder: same secret, same number; numbers in order of first appearance, without those of
- * placeholders that stand in the request already: they are of an earlier turn, another conversation, or somebody's invention.
+ * Gives each secret of one request its placeholder: same secret, same number; numbers in order of first appearance,
+ * without those of placeholders that stand in the request already, from an earlier turn or somebody's invention.
  */
 export class Placeholders {
   readonly #byValue = new Map<string, string>();

@@ -32,8 +32,8 @@ function patternProblem(pattern: string): string | undefined {
 }
 
 /**
- * RE2 instead of the runtime's own: its time is linear in the text whatever the pattern, which nobody has to prove. It is loaded with the
- * first rule, as nearly all policies have none.
+ * RE2: its time is linear in the text whatever the pattern. Loaded with the first rule, as nearly all policies have
+ * none.
  */
 function compile(pattern: string): RE2JS {
   const { RE2JS }: typeof import("re2js") = createRequire(import.meta.url)("re2js");
@@ -43,8 +43,8 @@ function compile(pattern: string): RE2JS {
 /** Matches of one rule in one text that are used; a pattern that matches everywhere is a mistake, not a protection. */
 const maxMatches = 10_000;
 /**
- * Longest match, and how much before it a pattern may look at. The text is searched in pieces of twice that length: what a search reads
- * beyond its match is read again by the next, which over a whole text of matches would not be linear.
+ * Longest match, and how much before it a pattern may look at. The text is searched in windows of twice that length:
+ * what a search reads beyond its match is read again, which over a whole text of matches would not be linear.
  */
 const maxMatchLength = 2_048;
 const leadLength = 64;

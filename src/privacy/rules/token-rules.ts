@@ -2,17 +2,19 @@ import { readTable } from "./tables.ts";
 import rows from "./token-rules.jsonl" with { type: "text" };
 
 /**
- * Credentials that can be recognised by themselves: the text they start with and the shape of what follows, as their vendors
- * document it (or show it in documented examples). `token-rules.jsonl` has one a line, and is the place to add one.
+ * Credentials that are recognised by themselves: the text they start with and the shape of what follows, as their
+ * vendors document it. `token-rules.jsonl` has one a line, and is the place to add one.
  */
 export interface TokenRule {
   /** snake_case; also the word in placeholders, findings and `privacy.disabled_rules`. */
   readonly id: string;
-  /** The literal beginnings, at least two characters each; in the table `<10-99>` stands for every two digits a number can begin with. */
+  /**
+   * The literal starts, at least two characters each; `<10-99>` stands for every two digits a number can begin with.
+   */
   readonly starts: readonly string[];
-  /** A regular expression for what follows; quantifiers bounded, no alternation that backtracks over the same text. `<uuid>` is one. */
+  /** A regular expression for what follows; quantifiers bounded, nothing that backtracks over the same text. */
   readonly body: string;
-  /** `high`: start, length and alphabet are the vendor's own. `medium`: the body must also look random. Default `high`. */
+  /** `high` (default): the vendor's own start, length and alphabet. `medium`: the body must also look random. */
   readonly confidence?: "high" | "medium";
   /** The token ends where the body ends: a longer run of token characters is something else. */
   readonly exact?: true;

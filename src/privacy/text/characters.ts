@@ -15,7 +15,6 @@ export const DIGIT_0 = 0x30;
 export const DIGIT_9 = 0x39;
 export const COLON = 0x3a;
 export const EQUALS = 0x3d;
-export const AT_SIGN = 0x40;
 export const UPPER_A = 0x41;
 export const UPPER_Z = 0x5a;
 export const OPEN_BRACKET = 0x5b;
@@ -32,8 +31,7 @@ export const inToken = 1;
 export const inName = 2;
 /** Joins the parts of one credential: `.:~/+=|!` and token characters. */
 export const inChain = 4;
-export const isDigit = 8;
-export const isLetter = 16;
+export const isLetter = 8;
 
 const letters = "abcdefghijklmnopqrstuvwxyz";
 
@@ -42,7 +40,6 @@ export const classes = new Uint8Array(256);
 mark(`${letters}${letters.toUpperCase()}0123456789_-`, inToken | inName | inChain);
 mark(".", inName | inChain);
 mark(":~/+=|!%", inChain);
-mark("0123456789", isDigit);
 mark(letters + letters.toUpperCase(), isLetter);
 for (let code = 0xc0; code <= 0xff; code++) classes[code] = inName;
 

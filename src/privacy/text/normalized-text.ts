@@ -12,12 +12,12 @@ import {
 } from "./unicode.ts";
 
 /**
- * What the scanner reads instead of the text itself: the same text as bytes, without what hides or splits tokens. Escape sequences
- * of any depth, HTML entities and percent escapes that stand for punctuation are what they mean; characters without width, NULs and the
- * colours that a terminal gives a part of a word are removed; other colours are boundaries, and so are the letters beyond Latin-1.
- * Only used to find things: what is replaced is the text.
+ * What the scanner reads instead of the text itself: the same text as bytes, without what hides or splits tokens.
+ * Escape sequences of any depth, HTML entities and percent escapes of punctuation are what they mean; characters
+ * without width, NULs and the colours of a part of a word are removed; other colours are boundaries, and so are letters
+ * beyond Latin-1. Only used to find things: what is replaced is the text.
  *
- * The bytes are in one buffer that every scan reuses, so a normalized text is valid until the next one is made.
+ * The bytes are in one buffer that every scan reuses: a normalized text is valid until the next one is made.
  */
 export interface NormalizedText {
   /** The text as it was handed in. */
@@ -31,9 +31,9 @@ export interface NormalizedText {
   readonly length: number;
   /** Where each byte began in the text, for places up to `length`; undefined when both texts are the same. */
   readonly sourceOffsets: SourceOffsets | undefined;
-  /** Characters that may still be read for objects around names: a text of nothing but names must not be read over and over. */
+  /** Characters that may still be read for objects around names: a text of names must not be read over and over. */
   readonly budget: { objects: number };
-  /** 1 at indices before which something invisible was dropped: boundaries for tokens, although their neighbours touch. */
+  /** 1 at indices before which something invisible was dropped: boundaries for tokens. */
   readonly hiddenBoundaries: Uint8Array | undefined;
 }
 
@@ -71,8 +71,8 @@ function reserve(length: number): void {
 const blockLength = 2_048;
 
 /**
- * A text of the same length in ISO-8859-1, which patterns read many times faster. What depends on its neighbours, or cannot be seen, is
- * WIDE in it.
+ * A text of the same length in ISO-8859-1, which patterns read many times faster. What depends on its neighbours, or
+ * cannot be seen, is WIDE in it.
  */
 function narrowed(text: string): string {
   bytes.write(text, "latin1");
@@ -165,7 +165,7 @@ class Replacement {
     }
   }
 
-  /** Between `://` and the next `/`, where an escaped `@` or `:` is part of a password. To be asked in ascending order. */
+  /** Between `://` and the next `/`, where an escaped `@` or `:` is part of a password. Asked in ascending order. */
   #isInAuthority(at: number): boolean {
     while (this.#nextAuthority >= 0 && this.#nextAuthority < at) {
       endsAuthority.lastIndex = this.#nextAuthority + 3;
@@ -212,7 +212,7 @@ class Replacement {
     this.hiddenBoundaries[place] = 1;
   }
 
-  /** Whether a colour changes within a word, as where `grep` marks what it looked for. The dash of a removed line is no word. */
+  /** Whether a colour changes within a word, as `grep` marks what it found. The dash of a removed line is no word. */
   #isInsideWord(at: number, end: number): boolean {
     const before =
       (at - this.#lastEnd < 2 ? this.#lastText : "") + this.#narrow.slice(Math.max(this.#lastEnd, at - 2), at);

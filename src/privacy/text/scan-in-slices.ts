@@ -1,7 +1,7 @@
 import { maxSecrets, TooManySecrets } from "#privacy/redaction.ts";
 import { mergeSpans, type Scan, type Span } from "./spans.ts";
 
-/** Longest text that is scanned in one piece, in UTF-16 units: with its surroundings below 100 ms, whatever it holds. */
+/** Longest text that is scanned at once, in UTF-16 units: with its surroundings below 100 ms, whatever it holds. */
 export const sliceLength = 131_072;
 /**
  * How much of the text before and behind a slice is read with it: more than any rule looks around itself (the 200 lines
@@ -14,8 +14,8 @@ const maxLineLength = 4_096;
 const maxSecretLength = 1_048_576;
 
 /**
- * The secrets in a text of any length; `tick` is awaited before so many characters are read, so that others are served in
- * between. Rejects with `TooManySecrets` beyond `maxSecrets`.
+ * The secrets in a text of any length; `tick` is awaited before so many characters are read, so that others are served
+ * in between. Rejects with `TooManySecrets` beyond `maxSecrets`.
  */
 export async function scanInSlices(
   text: string,

@@ -1,6 +1,6 @@
 /**
- * Places in a text by places in what was made of it. Both advance in step nearly everywhere, so only those places are kept at which
- * the distance between the two changes. To be noted in ascending order.
+ * Places in a text by places in what was made of it. Both advance in step nearly everywhere, so only places are kept at
+ * which their distance changes. To be noted in ascending order.
  */
 export class SourceOffsets {
   readonly #places: number[] = [];
@@ -8,7 +8,7 @@ export class SourceOffsets {
   /** From the last noted place on, to be added to a place. */
   #distance = 0;
 
-  /** Notes where the character at a place came from, and those behind it as far as nothing else is noted; the last note of a place counts. */
+  /** Notes where the character at a place came from, and those behind it; the last note of a place counts. */
   note(place: number, source: number): void {
     const distance = source - place;
     if (distance === this.#distance) return;

@@ -53,7 +53,9 @@ const maxConversations = 50_000;
 class Simulation {
   readonly report = new BacktestReport();
   /** The model that each conversation's last request was routed to: as recorded, and as the backtest would have it. */
-  readonly #conversations = new LruMap<string, { readonly recorded: string | null; readonly model: string | null }>();
+  readonly #conversations = new LruMap<string, { readonly recorded: string | null; readonly model: string | null }>(
+    maxConversations,
+  );
   /** Of the recorded answers, for requests that were refused. */
   readonly #typical = { answers: 0, tokens: 0 };
   /** By account, what more was spent than recorded (less, where negative). */
@@ -109,7 +111,6 @@ class Simulation {
     if (conversation === null || housekeeping !== null || (served_by === null && recorded !== null)) return;
     const last = this.#conversations.get(conversation) ?? { recorded: null, model: null };
     this.#conversations.set(conversation, { recorded: recorded ?? last.recorded, model: model ?? last.model });
-    this.#conversations.trim(maxConversations);
   }
 }
 

@@ -114,7 +114,7 @@ export function follow(db: StoreDatabase): () => Promise<readonly DecisionRecord
   /** The number of the last block that was read. */
   let number: number | undefined;
   /** Lines that were read, by block. */
-  const known = new LruMap<string, number>();
+  const known = new LruMap<string, number>(maxKnown);
   return async () => {
     if (number === undefined) {
       const sql = "SELECT number, id, records FROM decision_block ORDER BY number DESC LIMIT ?";
@@ -133,7 +133,6 @@ export function follow(db: StoreDatabase): () => Promise<readonly DecisionRecord
       known.set(block.id, block.lines.length);
       number = Number(row["number"]);
     }
-    known.trim(maxKnown);
     return fresh;
   };
 }

@@ -40,12 +40,12 @@ const upserts = { own: upsertAs("?"), callers: upsertAs(callersName) };
 
 /** The names that this process has seen in the hours that it writes: a correction of an earlier hour finds its row, or joins the others. */
 export class NamesOfHours {
-  readonly #hours = new LruMap<string, Set<string>>();
+  /** Of two dimensions, this hour and the one before. */
+  readonly #hours = new LruMap<string, Set<string>>(4);
 
   hasRoom(dimension: string, hourMs: number, name: string): boolean {
     const names = this.#hours.get(`${dimension} ${hourMs}`) ?? new Set();
     this.#hours.set(`${dimension} ${hourMs}`, names);
-    this.#hours.trim(4); // of two dimensions, this hour and the one before
     if (names.size < maxNames) names.add(name);
     return names.has(name);
   }

@@ -151,7 +151,7 @@ const meanings = {
     ledger_differs:
       "The ledger's and the aggregator's counts of the day differ by more than running calls explain: see [reconciliation](../operating.md#reconciliation).",
     key_usage_unavailable: "The aggregator's count of the day could not be read or stored.",
-    ledger_awaited: "The database cannot be reached at the start; it is waited for (`DATABASE_WAIT_MS`).",
+    ledger_awaited: "The database cannot be reached at the start; it is waited for, at most a minute.",
     ledger_available: "The database answers again.",
     ledger_day_ahead: "The newest day in the ledger is ahead of the clock; spending counts to it until it is reached.",
     ledger_standby_asynchronous:

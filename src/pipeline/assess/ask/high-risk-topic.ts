@@ -10,28 +10,21 @@ type OwnWords = Policy["routing"]["high_risk_words"];
 const { polite = "", ...words } = lists;
 const politeWords = new Set(polite.split(" "));
 
-/** Lists whose words name a topic; the others say what is to be done with it. */
-const destroyingLists = ["destructive_migration", "destroying", "deleting"];
-const topicLists = "security securityHint auth authHint payment paymentHint act again"
-  .split(" ")
-  .concat(destroyingLists);
-
-/** The lexicon of a policy, as it may have words of its own, and the part of it that names topics. */
-const lexicons = new WeakMap<OwnWords, { readonly all: Lexicon; readonly topics: Lexicon }>();
-function lexiconsWith(own: OwnWords) {
-  let known = lexicons.get(own);
-  if (known === undefined) {
+/** The lexicon of a policy, as it may have words of its own. */
+const lexicons = new WeakMap<OwnWords, Lexicon>();
+function lexiconWith(own: OwnWords): Lexicon {
+  let lexicon = lexicons.get(own);
+  if (lexicon === undefined) {
     const all = { ...words };
     for (const [topic, terms] of Object.entries(own)) {
       all[topic] = `${all[topic] ?? ""} ${terms.map((term) => term.toLowerCase().replaceAll(" ", "_")).join(" ")}`;
     }
-    const named = Object.fromEntries(topicLists.map((list) => [list, all[list] ?? ""]));
-    known = { all: new Lexicon(all), topics: new Lexicon(named) };
-    lexicons.set(own, known);
+    lexicon = new Lexicon(all);
+    lexicons.set(own, lexicon);
   }
-  return known;
+  return lexicon;
 }
-const shippedOnly: OwnWords = { security: [], auth: [], payment: [], destructive_migration: [] };
+const shipped = new Lexicon(words);
 
 /** The high-risk topic that an ask is to change, and whether it says that production is concerned. */
 export interface HighRiskTopic {
@@ -44,10 +37,10 @@ const early = 4;
 /** Sentences from the beginning and from the end in which an order is looked for: between stands what it is about. */
 const firstSentences = 4;
 const lastSentences = 2;
-/** A short ask is one sentence, however it is punctuated; a still shorter one that orders nothing tells of a fault to be mended. */
+/** A short ask is one sentence, however it is punctuated; a shorter one that orders nothing tells of a fault. */
 const shortAsk = 60;
 const shortReport = 25;
-/** Words of a paragraph that says what is to be done with the text in the others; characters of such a system prompt. */
+/** Words of a paragraph that says what to do with the text in the others; characters of such a system prompt. */
 const shortParagraph = 30;
 const shortPrompt = 1_000;
 const maxParagraphs = 64;
@@ -57,18 +50,17 @@ const tail = 1_000;
 const maxClauses = 24;
 
 /**
- * A high-risk topic is named by a word that means little else, or by two that may, in a sentence that orders a change. A sentence that only
- * reads, lists, tests, documents or lays out something is none. Where the first or the last paragraph has a text treated (extracted,
- * translated, rated, answered), the ask is about that text, whatever it says. No grammar: asks in other words are not found, and callers
- * can say so themselves (`metadata.risk_level`).
- *
+ * A high-risk topic is named by a word that means little else, or by two that may, in a sentence that orders a change,
+ * not one that only reads, lists, tests, documents or lays out something. Where the first or the last paragraph has a
+ * text treated (extracted, translated, rated, answered), the ask is about that text. No grammar: asks in other words
+ * are not found, and callers can say so themselves (`metadata.risk_level`).
  * @param text in lower case
  */
 export function highRiskTopicIn(text: string, own: OwnWords): HighRiskTopic | undefined {
   const ask = windowOf(text, head, tail);
-  const { all: lexicon, topics } = lexiconsWith(own);
+  const lexicon = lexiconWith(own);
   // Most asks have no word of a topic, and are read once.
-  const found = topics.read(ask);
+  const found = lexicon.read(ask);
   if (namedTopic(found) === undefined && !destroyingLists.some((list) => found.has(list))) return undefined;
   const paragraphs = ask.trim().split(/\n[ \t]*\n/, maxParagraphs);
   const isLong = paragraphs.length > 1;
@@ -81,18 +73,21 @@ export function highRiskTopicIn(text: string, own: OwnWords): HighRiskTopic | un
   if (length <= shortAsk) return topicOf(joined, lexicon, length <= shortReport);
   const read = [...sentences.slice(0, firstSentences), ...sentences.slice(firstSentences).slice(-lastSentences)];
   for (const sentence of read) {
-    const found = topicOf(sentence, lexicon, false);
-    if (found !== undefined) return found;
+    const topic = topicOf(sentence, lexicon, false);
+    if (topic !== undefined) return topic;
   }
   return undefined;
 }
 
 /** Whether a system prompt has the texts of its users treated: what they say is nobody's order then. */
 export function hasTextsTreated(prompt: string): boolean {
-  return prompt.length <= shortPrompt && hasTextTreated(prompt.toLowerCase(), false, lexiconsWith(shippedOnly).all);
+  return prompt.length <= shortPrompt && hasTextTreated(prompt.toLowerCase(), false, shipped);
 }
 
-/** Whether a paragraph has a text treated: by a verb in its first or last sentence, or, beside others, by what it calls the text. */
+/**
+ * Whether a paragraph has a text treated: by a verb in its first or last sentence, or, beside others, by the text's
+ * name.
+ */
 function hasTextTreated(paragraph: string, besideOthers: boolean, lexicon: Lexicon): boolean {
   const sentences = sentencesOf(paragraph);
   for (const sentence of new Set([sentences[0] ?? "", sentences.at(-1) ?? ""])) {
@@ -112,7 +107,7 @@ function isQuestion(sentence: string): boolean {
 /** @param reports a statement without an order counts too */
 function topicOf(sentence: string, lexicon: Lexicon, reports: boolean): HighRiskTopic | undefined {
   const named = lexicon.read(wholeOf(sentence));
-  if (named.has("harmless") || named.has("personal")) return undefined;
+  if (named.has("harmless")) return undefined;
   const kind = destroys(named) ? "DESTRUCTIVE_MIGRATION" : namedTopic(named);
   if (kind === undefined) return undefined;
   const orders = reports || clausesOf(sentence).some((clause) => lexicon.read(clause).has("changing"));
@@ -136,17 +131,16 @@ function withoutPoliteness(clause: string): string {
 }
 
 const clauseEnd = /[,;()–—!?.]\s|\s-\s|\s(?:and|then|so|but|und|et|y|e|и|a|ve)\s/;
-/** Scripts of languages whose verbs stand at the end, or whose words have no blanks between. */
-const otherScript = /[\u0600-\u06ff\u0900-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/;
 
-/** The beginnings of the clauses of a sentence, in which an order stands; the whole sentence where verbs stand elsewhere. */
+/** The first words of the clauses of a sentence, in which an order stands. */
 function clausesOf(sentence: string): readonly string[] {
-  if (otherScript.test(sentence)) return [sentence];
   const clauses = sentence.split(clauseEnd, maxClauses);
   return clauses.map((clause) => withoutPoliteness(clause).split(" ", early).join(" "));
 }
 
-/** Data that is stored is discarded: a verb for it, a thing that holds data, and how much of it or that it is in use. */
+const destroyingLists = ["destructive_migration", "destroying", "deleting"];
+
+/** Stored data is discarded: a verb for it, a thing that holds data, and how much of it or that it is in use. */
 function destroys(named: Named): boolean {
   if (named.has("destructive_migration")) return true;
   const some = (tag: string) => (named.has(tag) ? 1 : 0);

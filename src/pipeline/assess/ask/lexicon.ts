@@ -1,15 +1,26 @@
 import { isJoint, isLetter, isUnspaced } from "./characters.ts";
 
+/** A letter on the way through the terms; what ends here names these tags. */
+interface Node {
+  readonly next: Map<number, Node>;
+  /** Of terms that end here, and of those that any ending may follow. */
+  readonly whole: string[];
+  readonly stems: string[];
+}
+
+const SPACE = 0x20;
+const SMALL_S = 0x73;
+const newNode = (): Node => ({ next: new Map(), whole: [], stems: [] });
+
 /**
- * Words by what they stand for, and a reader that finds them in one walk over a text. Notation of a list: blanks between words,
- * `encrypt*` any ending, `sign_in` words behind each other. A plural's `s` is no other word. Terms of scripts without blanks (Chinese,
+ * Words by what they stand for, found in one walk over a text. Notation of a list: blanks between words, `encrypt*` any
+ * ending, `sign_in` words behind each other. A plural's `s` is no other word. Terms of scripts without blanks (Chinese,
  * Japanese, Thai) are found wherever they stand.
  */
 export class Lexicon {
-  /** By the word that they are or begin with, by their stem, or by the first character where no blanks are written. */
-  readonly #terms = new Map<string, Term[]>();
-  /** Which hashes of words and stems occur: most words of a text stand for nothing, and are not looked up. */
-  readonly #known = new Uint8Array(buckets);
+  readonly #root = newNode();
+  /** Terms of scripts without blanks, by their first character. */
+  readonly #unspaced = new Map<string, { readonly text: string; readonly tag: string }[]>();
 
   constructor(lists: Readonly<Record<string, string>>) {
     for (const [tag, terms] of Object.entries(lists)) {
@@ -18,40 +29,43 @@ export class Lexicon {
   }
 
   #add(term: string, tag: string): void {
-    const open = term.endsWith("*");
-    const text = open ? term.slice(0, -1) : term;
-    const [word = "", ...others] = text.split(/[_-]/);
-    const spaced = !isUnspaced(term.charCodeAt(0));
-    const key = spaced ? word : term.charAt(0);
-    const rest = spaced ? others.join(" ") : text;
-    const terms = this.#terms.get(key) ?? [];
-    this.#terms.set(key, [...terms, { rest, open, tag }]);
-    let hash = 0;
-    for (let at = 0; at < key.length; at++) hash = nextHash(hash, key.charCodeAt(at));
-    const bucket = bucketOf(hash);
-    this.#known[bucket] = (this.#known[bucket] ?? 0) | (open && rest === "" ? stem : whole);
+    const isStem = term.endsWith("*");
+    const text = isStem ? term.slice(0, -1) : term;
+    if (isUnspaced(text.charCodeAt(0))) {
+      this.#unspaced.set(text.charAt(0), [...(this.#unspaced.get(text.charAt(0)) ?? []), { text, tag }]);
+      return;
+    }
+    let node = this.#root;
+    for (const letter of text.replace(/[_-]/g, " ")) {
+      const code = letter.charCodeAt(0);
+      const next = node.next.get(code) ?? newNode();
+      node.next.set(code, next);
+      node = next;
+    }
+    (isStem ? node.stems : node.whole).push(tag);
   }
 
   /** @param text in lower case */
   read(text: string): Named {
     const named = new Named();
     let start = -1;
-    let hash = 0;
-    /** The hash without the last letter; a bit for each length at which a stem may end. */
-    let before = 0;
-    let stems = 0;
     let isName = false;
+    /** How far the word's letters lead, and where they led without the last. */
+    let node: Node | undefined;
+    let before: Node | undefined;
+    let stems: readonly Node[] = none;
     for (let at = 0; at <= text.length; at++) {
-      const code = at < text.length ? text.charCodeAt(at) : 0x20;
+      const code = at < text.length ? text.charCodeAt(at) : SPACE;
       if (isLetter(code)) {
         if (start < 0) {
           start = at;
-          hash = stems = 0;
           isName = false;
+          node = this.#root;
+          stems = none;
         }
-        before = hash;
-        hash = nextHash(hash, code);
-        if ((this.#known[bucketOf(hash)] ?? 0) >= stem && at - start < longest) stems |= 1 << (at - start);
+        before = node;
+        node = node?.next.get(code);
+        if (node !== undefined && node.stems.length > 0) stems = [...stems, node];
         continue;
       }
       if (start >= 0) {
@@ -61,9 +75,12 @@ export class Lexicon {
           continue;
         }
         named.words++;
-        let end = at;
-        if (!isName && (stems !== 0 || this.#isWhole(hash) || (this.#isWhole(before) && text[at - 1] === "s"))) {
-          end = this.#addWord(named, text, start, at, stems);
+        const end = isName ? at : this.#addPhrase(named, node, text, start, at);
+        if (!isName && end === at) {
+          const word = text.slice(start, at);
+          for (const tag of node?.whole ?? none) named.add(tag, word);
+          if (text.charCodeAt(at - 1) === SMALL_S) for (const tag of before?.whole ?? none) named.add(tag, word);
+          for (const stem of stems) for (const tag of stem.stems) named.add(tag, word);
         }
         start = -1;
         if (end > at) {
@@ -72,63 +89,41 @@ export class Lexicon {
         }
       }
       if (!isUnspaced(code)) continue;
-      for (const term of this.#terms.get(text.charAt(at)) ?? none) {
-        if (text.startsWith(term.rest, at)) named.add(term.tag, term.rest);
+      for (const term of this.#unspaced.get(text.charAt(at)) ?? none) {
+        if (text.startsWith(term.text, at)) named.add(term.tag, term.text);
       }
       named.letters++;
     }
     return named;
   }
 
-  #isWhole(hash: number): boolean {
-    return ((this.#known[bucketOf(hash)] ?? 0) & whole) !== 0;
-  }
-
-  /** Adds what a word stands for, or the longest phrase that it begins, and returns where that ends. */
-  #addWord(named: Named, text: string, start: number, end: number, stems: number): number {
-    const word = text.slice(start, end);
-    const terms = this.#terms.get(word) ?? none;
-    let longestEnd = end;
-    for (const term of terms) if (term.rest !== "") longestEnd = Math.max(longestEnd, endOf(term, text, end));
-    for (const term of longestEnd > end ? terms : none) {
-      if (term.rest !== "" && endOf(term, text, end) === longestEnd) named.add(term.tag, `${word} ${term.rest}`);
+  /**
+   * Adds the longest phrase whose first word ends at a place, and returns its end; the place itself where there is
+   * none.
+   */
+  #addPhrase(named: Named, first: Node | undefined, text: string, start: number, from: number): number {
+    let end = from;
+    let tags: readonly string[] = none;
+    let node = first;
+    for (let at = from; node !== undefined; at++) {
+      const code = text.charCodeAt(at);
+      const isBlank = code === SPACE || code === 0x2d || code === 0x0a || code === 0x27;
+      node = node.next.get(isBlank ? SPACE : code);
+      if (node === undefined) break;
+      let to = text.charCodeAt(at + 1) === SMALL_S ? at + 2 : at + 1; // a plural
+      if (node.whole.length > 0 && !isLetter(text.charCodeAt(to)) && to > end) [end, tags] = [to, node.whole];
+      if (node.stems.length === 0) continue;
+      for (to = at + 1; isLetter(text.charCodeAt(to)); ) to++;
+      if (to > end) [end, tags] = [to, node.stems];
     }
-    if (longestEnd > end) return longestEnd;
-    this.#addTerms(named, word, word, false);
-    if (word.endsWith("s")) this.#addTerms(named, word.slice(0, -1), word, false);
-    for (let length = 1; stems !== 0; length++, stems >>>= 1) {
-      if ((stems & 1) === 1) this.#addTerms(named, word.slice(0, length), word, true);
-    }
+    for (const tag of tags) named.add(tag, text.slice(start, end));
     return end;
   }
-
-  #addTerms(named: Named, key: string, word: string, stems: boolean): void {
-    for (const { rest, open, tag } of this.#terms.get(key) ?? none) {
-      if (rest === "" && open === stems) named.add(tag, word);
-    }
-  }
 }
 
-interface Term {
-  /** Of a phrase the words behind the first, joined by blanks; of an unspaced term the whole of it. */
-  readonly rest: string;
-  /** Any ending may follow. */
-  readonly open: boolean;
-  readonly tag: string;
-}
-
-/** Where a phrase ends whose first word ends at a place; -1 where other words stand behind it. */
-function endOf({ rest, open }: Term, text: string, from: number): number {
-  for (let place = -1; place < rest.length; place++) {
-    const code = text.charCodeAt(from + 1 + place);
-    const isBlank = code === 0x20 || code === 0x2d || code === 0x0a || code === 0x27;
-    if (place < 0 || rest.charCodeAt(place) === 0x20 ? !isBlank : rest.charCodeAt(place) !== code) return -1;
-  }
-  let at = from + 1 + rest.length;
-  if (!open && text.charCodeAt(at) === 0x73) at++; // a plural
-  while (open && isLetter(text.charCodeAt(at))) at++;
-  return isLetter(text.charCodeAt(at)) ? -1 : at;
-}
+const none: readonly never[] = [];
+/** Characters by which forms of one word are the same. */
+const sameWord = 4;
 
 /** What a text names. */
 export class Named {
@@ -160,21 +155,4 @@ export class Named {
   first(tag: string): number {
     return this.#places.get(tag)?.first ?? Number.POSITIVE_INFINITY;
   }
-}
-
-/** Characters by which forms of one word are the same, and to which stems are looked for. */
-const sameWord = 4;
-const longest = 31;
-const buckets = 0x1_0000;
-/** A word, or the first of a phrase; a stem. */
-const whole = 1;
-const stem = 2;
-const none: readonly never[] = [];
-
-function nextHash(hash: number, code: number): number {
-  return (Math.imul(hash, 0x01000193) + code) | 0;
-}
-
-function bucketOf(hash: number): number {
-  return (hash ^ (hash >>> 16)) & (buckets - 1);
 }
