@@ -99,8 +99,8 @@ export function freeTermsRefused(param: string, findings: readonly Finding[]): R
 }
 
 /**
- * The privacy gate failed, found too many credentials (with so many it is a list, not a conversation), or one where it cannot be
- * replaced. The error might quote the text, so only the place and the rule are named.
+ * The privacy gate failed, found too many credentials (with so many it is a list, not a conversation), or one where it
+ * cannot be replaced. The error might quote the text, so only the place and the rule are named.
  */
 export function privacyRefusal(error: unknown): Refusal {
   if (error instanceof TooManySecrets) return refusal(errorOf("too_many_secrets", { most: maxSecrets }));
@@ -112,7 +112,7 @@ export function privacyRefusal(error: unknown): Refusal {
   return refusal(path === "" ? refused : { ...refused, param: path });
 }
 
-/** SDKs ignore a `Retry-After` this long or longer and use a short backoff of their own, so they must not retry at all. */
+/** SDKs ignore a `Retry-After` this long or longer and back off shortly of their own, so they must not retry at all. */
 const sdkMaxRetryAfterS = 60;
 
 const retryIn = (retryAfterS: number) => ({ retryAfterS, shouldRetry: retryAfterS < sdkMaxRetryAfterS });
@@ -157,7 +157,7 @@ export function refusedExecution(
   }
 }
 
-/** Other requests took the rest of the budget between the decision and the reservation: the decision becomes a denial. */
+/** Other requests took what was left between the decision and the reservation: the decision becomes a denial. */
 function deniedByLedger(
   { reply, model }: Extract<Execution, { kind: "refused" }>,
   { recorder, request }: RequestContext,
