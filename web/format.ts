@@ -2,7 +2,7 @@ import { dollarText, formatUsd } from "#domain/money/money.ts";
 
 /** How amounts, durations, shares, counts, times and names are written on the page. */
 
-/** As texts of the server have it. An amount that is not known (null) is a dash, which is not zero. Amounts are nano-US-dollars. */
+/** As texts of the server have it, of nano-US-dollars. An amount that is not known (null) is a dash, not zero. */
 export function money(nano: number | null | undefined): string {
   return nano === null || nano === undefined ? "–" : dollarText(nano);
 }

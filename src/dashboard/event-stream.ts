@@ -10,7 +10,7 @@ export interface EventStream<T> {
 
 /** Length of the queue of events for a caller that reads slowly; later events are left out. */
 const maxQueueLength = 500;
-/** Milliseconds without an event until a comment is sent as heartbeat, so that no proxy closes the connection as idle. */
+/** Milliseconds without an event until a comment is sent, so that no proxy closes the connection as idle. */
 const keepAliveMs = 10_000;
 
 /**

@@ -37,7 +37,7 @@ interface Given {
 }
 
 interface ConfirmProps extends Omit<Props, "children"> {
-  /** What the button does, as a verb and its object: `Release $0.0041`. `nano`: the typed amount; null: none, undefined: no amount. */
+  /** What the button does: `Release $0.0041`. `nano`: the typed amount; null: none, undefined: no amount. */
   readonly action: (nano: number | null | undefined) => string;
   readonly dangerous?: boolean;
   /** Label of a field for an amount, and what is in it at first; without it there is none. */
