@@ -27,7 +27,7 @@ const folderBudgets = {
   models: 1000,
   config: 1840,
   learning: 250,
-  telemetry: 1400,
+  telemetry: 1300,
   simulator: 850,
   db: 1100,
   platform: 920,
