@@ -6,6 +6,7 @@ import { OutcomeReports } from "./outcome-reports.ts";
 import { type ClosedReservation, matchesFilter, type RecordFilter, type ReportedOutcome } from "./records.ts";
 import { maxLines, seqPerMs } from "./store/blocks.ts";
 import { RecordStore } from "./store/record-store.ts";
+import type { StoredRecord } from "./stored-record.ts";
 
 export interface StoredRecordsOptions {
   readonly openDatabase: () => Promise<StoreDatabase>;
@@ -46,9 +47,9 @@ export class StoredRecords extends RecordStore {
   #saving: Promise<void> | undefined;
   #cancelSave: (() => void) | undefined;
   #closed = false;
-  #waiting: ((salt: number) => DecisionRecord)[] = [];
+  #waiting: ((salt: number) => StoredRecord)[] = [];
   /** Taken from the queue and numbered, but not known to be written. */
-  #batch: readonly DecisionRecord[] = [];
+  #batch: readonly StoredRecord[] = [];
   #mayBeWritten = false;
   /** What waits beside records, by what it is. */
   readonly #side = new Map<string, () => Promise<unknown>>();
@@ -86,7 +87,7 @@ export class StoredRecords extends RecordStore {
    * Queues a record to be written. It is made then, with the store's salt: what is made and written at once is still in the processor's
    * caches. What does not fit is dropped and counted.
    */
-  add(make: (salt: number) => DecisionRecord): void {
+  add(make: (salt: number) => StoredRecord): void {
     if (this.#closed || this.#waiting.length >= maxWaiting) {
       this.#drop(1);
       return;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LoadedConfig, loadConfig } from "#config/load-config.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
-import { aDecisionRecord, someInputs } from "#records/fixtures.ts";
+import { aDecisionRecord } from "#records/fixtures.ts";
 import { configurationNames } from "#records/replay/replay.ts";
 import { openRecordStore } from "#records/store/record-store.ts";
 import { runCommand } from "../harness/command-line.ts";
@@ -41,7 +41,7 @@ const talkative = (count: number): DecisionRecord[] =>
     const [run, call] = [Math.floor(n / 10), n % 10];
     return aDecisionRecord(n, {
       ...{ ...atMs(n), decision_id: `r${n}`, conversation: `r${run}`, model: "vendor_v4_flash", policy_hash: null },
-      inputs: { ...someInputs, continuation: call > 0, prose: 15 * run * (call + 1) },
+      inputs: { ...aDecisionRecord(n).inputs!, continuation: call > 0, prose: 15 * run * (call + 1) },
     });
   });
 
