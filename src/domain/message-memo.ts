@@ -1,8 +1,9 @@
 import type { ChatMessage, Json, MessageRole } from "./chat.ts";
 
 /**
- * What has been found in a value of a body: one message, or the tools. It is kept from one request to the next, because an agent
- * sends its whole history with every call. It holds numbers, flags and names that the program has chosen, never text of the value.
+ * What has been found in a value of a body: one message, or the tools. It is kept from one request to the next, because
+ * an agent sends its whole history with every call. It holds numbers, flags and names that the program has chosen,
+ * never text of the value.
  */
 export type Memos = unknown[];
 
@@ -28,23 +29,25 @@ function memosOf(value: object): Memos | undefined {
   return (value as { readonly [memos]?: Memos })[memos];
 }
 
-/** From now on the value has these memos. A redacted copy has none: its placeholders have other numbers in another body. */
+/** Gives the value these memos. A redacted copy has none: its placeholders have other numbers in another body. */
 export function attachMemos(value: object, known: Memos): void {
   Object.defineProperty(value, memos, { value: known });
 }
 
-/** A function of one message that is computed once for each message, as long as the message is known. */
-export function memoizeByMessage<T>(compute: (message: ChatMessage) => T): (message: ChatMessage) => T {
+/** A function of one message, or of the tools, that is computed once for each, as long as it is known. */
+export function memoize<V extends object, T>(compute: (owner: V) => T): (owner: V) => T {
   const memo = new Memo<{ readonly value: T }>();
-  return (message) => {
-    let known = memo.of(message);
+  return (owner) => {
+    let known = memo.of(owner);
     if (known === undefined) {
-      known = { value: compute(message) };
-      memo.set(message, known);
+      known = { value: compute(owner) };
+      memo.set(owner, known);
     }
     return known.value;
   };
 }
+
+export const memoizeByMessage: <T>(compute: (message: ChatMessage) => T) => (message: ChatMessage) => T = memoize;
 
 /** A message that an earlier request has had: parsed when something of it is read, which is seldom. */
 class LazyMessage {
@@ -79,7 +82,7 @@ for (const name of members.split(" ")) {
   });
 }
 
-/** A message that need not be parsed yet. Its standard members can be read as those of any other; for the rest there is `wholeMessage`. */
+/** A message that need not be parsed yet. Its standard members can be read; for all others see `wholeMessage`. */
 export function lazyMessage(role: MessageRole, known: Memos, parse: () => ChatMessage): ChatMessage {
   return new LazyMessage(role, known, parse) as unknown as ChatMessage; // the getters are its members
 }
