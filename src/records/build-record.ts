@@ -225,21 +225,15 @@ function inputsIn(routed: RoutedInputs, unroutable: string[]): StoredInputs {
   const { ownCaps, affinity, runEvidence } = snapshot;
   const { routing: hint, scout, pro } = task.metadata;
   return {
-    task: {
-      reasoning_requirement: task.reasoning_requirement,
-      ambiguity: task.ambiguity,
-      dependency_depth: task.dependency_depth,
-      verification_difficulty: task.verification_difficulty,
-      ...unusual<DecisionInputs["task"]>(
-        {
-          ...task,
-          hint: hint === "pro" || hint === "flash" || hint === "free" ? hint : "auto",
-          scout: scout === true,
-          pro: pro === true,
-        },
-        usualTask,
-      ),
-    },
+    task: unusual<DecisionInputs["task"]>(
+      {
+        ...task,
+        hint: hint === "pro" || hint === "flash" || hint === "free" ? hint : "auto",
+        scout: scout === true,
+        pro: pro === true,
+      },
+      usualTask,
+    ),
     runtime: unusual({ ...runtime, last_model: bounded(runtime.last_model ?? undefined) ?? null }, usualRuntime),
     size: sizeIn(snapshot.size),
     spend: snapshot.spend,

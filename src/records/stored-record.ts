@@ -27,41 +27,28 @@ export type StoredRecord = Sparse<
 };
 
 /** null, an empty list or object, false or 0 for each field that may have it. */
-function emptyOf(schema: z.ZodObject): object {
-  const fields = Object.entries(schema.shape).map(([name, field]) => [
+function emptyOf<T>(schema: z.ZodType<T> & { readonly shape: object }): Partial<T> {
+  const fields = Object.entries<z.ZodType>({ ...schema.shape }).map(([name, field]) => [
     name,
-    [null, [], {}, false, 0].find((empty) => (field as z.ZodType).safeParse(empty).success), // each field of an object is a type
+    [null, [], {}, false, 0].find((empty) => field.safeParse(empty).success),
   ]);
-  return Object.fromEntries(fields.filter(([, empty]) => empty !== undefined));
+  return Object.fromEntries(fields.filter(([, empty]) => empty !== undefined)) as Partial<T>; // as its schema allows
 }
 
 const usualAttempt = { ...emptyOf(DecisionAttempt), purpose: "EXECUTE" };
 const usualRecord = { ...emptyOf(DecisionRecord), route: "chat_completions", cost_state: "known", repeated: 1 };
 const usualInputs = emptyOf(DecisionInputs);
 const usualTimings = emptyOf(DecisionRecord.shape.timings);
-export const usualTask: Partial<DecisionInputs["task"]> = {
+export const usualRuntime = { ...emptyOf(DecisionInputs.shape.runtime), failure_class: "NONE" } as const;
+export const usualTask = {
+  ...emptyOf(DecisionInputs.shape.task),
   explicit_route: "AUTO",
   reasoning: "AUTO",
   sensitive: true,
-  repo_context_present: false,
-  repo_free_opt_in: false,
   risk_level: "LOW",
   blast_radius: "LOW",
-  estimated_tool_depth: 0,
   hint: "auto",
-  scout: false,
-  pro: false,
-};
-export const usualRuntime: DecisionInputs["runtime"] = {
-  attempts: 0,
-  flash_attempts: 0,
-  same_error_count: 0,
-  tests_failed: 0,
-  files_touched: 0,
-  tool_depth: 0,
-  failure_class: "NONE",
-  last_model: null,
-};
+} as const;
 
 /** Those of the values that are not the usual ones. */
 export function unusual<T extends object>(values: T, usual: Partial<T>): Partial<T> {

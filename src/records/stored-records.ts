@@ -110,7 +110,7 @@ export class StoredRecords extends RecordStore {
     this.#schedule(writeEveryMs);
   }
 
-  /** As `reportOutcome`, written behind the requests; undefined where too many reports wait. `caller`: who are not to wait for each other. */
+  /** Whether the decision is known, once the report is written; undefined where too many wait. `caller`: who are not to wait for each other. */
   queueOutcome(report: ReportedOutcome, caller: number): Promise<boolean> | undefined {
     return this.#reports.add(report, caller);
   }

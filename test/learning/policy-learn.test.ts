@@ -52,8 +52,14 @@ async function folderWith(records: readonly DecisionRecord[], policy: string, na
   const store = await openRecordStore(env.DATABASE_URL);
   await store.saveConfig(shipped.hash, shipped.kept, beganMs);
   for (let at = 0; at < records.length; at += 100) await store.append(records.slice(at, at + 100));
-  for (const { decision_id, score } of records.filter(({ decision_id }) => decision_id.startsWith("d")))
-    await store.reportOutcome({ decisionId: decision_id, outcome: score! < 50 ? "solved" : "failed", score: null });
+  const reports = records.flatMap(({ decision_id: decisionId, score }) => {
+    const outcome = score! < 50 ? ("solved" as const) : ("failed" as const);
+    return decisionId.startsWith("d") ? [{ decisionId, outcome, score: null }] : [];
+  });
+  await store.reportOutcomes(
+    reports.map(({ decisionId }) => decisionId),
+    new Map(reports.map((report) => [report.decisionId, report])),
+  );
   await store.close();
   const path = join(folder, name);
   if (policy !== "") writeFileSync(path, policy);

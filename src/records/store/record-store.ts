@@ -210,13 +210,10 @@ export class RecordStore {
     return Bun.SHA256.hash(`${await this.salt()}\n${key}`, "hex").slice(0, 32);
   }
 
-  /** Keeps what a caller reports, in place of an earlier report; false where no answer to a user's work is known by that id. */
-  async reportOutcome(report: ReportedOutcome): Promise<boolean> {
-    const { decisionId } = report;
-    return (await this.reportOutcomes([decisionId], new Map([[decisionId, report]]))).has(decisionId);
-  }
-
-  /** The same for `all` whose records stand in the blocks of the `first`, each block in one go. Returns those that are known. */
+  /**
+   * Keeps what callers report, in place of earlier reports: of `all` what stands in the blocks of the `first`, each block in one go.
+   * Returns those that are known as answers to a user's work.
+   */
   async reportOutcomes(
     first: readonly string[],
     all: ReadonlyMap<string, ReportedOutcome>,
