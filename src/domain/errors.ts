@@ -75,7 +75,7 @@ const errors = {
   413: {
     request_too_large: "The request body is larger than {bytes} bytes (MAX_REQUEST_BYTES).",
     "invalid_request.too_many_values":
-      "The body holds more than {values} JSON values: objects, arrays, texts and numbers (MAX_REQUEST_VALUES).",
+      "The body holds more than {values} JSON values: objects, arrays, texts and numbers.",
     too_many_secrets: "The request holds more than {most} credentials. Take them out, or send it in parts.",
   },
   422: {

@@ -34,18 +34,20 @@ export function attachMemos(value: object, known: Memos): void {
   Object.defineProperty(value, memos, { value: known });
 }
 
-/** A function of one message that is computed once for each message, as long as the message is known. */
-export function memoizeByMessage<T>(compute: (message: ChatMessage) => T): (message: ChatMessage) => T {
+/** A function of one message, or of the tools, that is computed once for each, as long as it is known. */
+export function memoize<V extends object, T>(compute: (owner: V) => T): (owner: V) => T {
   const memo = new Memo<{ readonly value: T }>();
-  return (message) => {
-    let known = memo.of(message);
+  return (owner) => {
+    let known = memo.of(owner);
     if (known === undefined) {
-      known = { value: compute(message) };
-      memo.set(message, known);
+      known = { value: compute(owner) };
+      memo.set(owner, known);
     }
     return known.value;
   };
 }
+
+export const memoizeByMessage: <T>(compute: (message: ChatMessage) => T) => (message: ChatMessage) => T = memoize;
 
 /** A message that an earlier request has had: parsed when something of it is read, which is seldom. */
 class LazyMessage {

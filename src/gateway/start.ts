@@ -1,3 +1,4 @@
+import { commit, version } from "#build.ts";
 import { type LiveConfig, liveConfig } from "#config/live-config.ts";
 import type { Problem } from "#config/problem.ts";
 import type { Settings } from "#config/settings.ts";
@@ -16,7 +17,6 @@ import { timerWheel } from "#platform/timers.ts";
 import { storedTaskMemory } from "#records/task-memory.ts";
 import { type Log, loggedError, logId, silentLog } from "#telemetry/log/log.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
-import pkg from "../../package.json" with { type: "json" };
 import { type GatewayRecords, openRecords } from "./decision-records.ts";
 import { drainRequests } from "./drain.ts";
 import { countReservation, finishedRequests, reportRejection } from "./events.ts";
@@ -74,7 +74,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
   const closing = new Closing(timers);
   closing.add(() => live.close());
   const context: GatewayContext = {
-    ...{ version: pkg.version, settings, log, closing },
+    ...{ version, settings, log, closing },
     configuration: new LiveConfiguration(settings, log, live.current()),
     time: { clock, timers, random },
     notices: new RecentNotices(),
@@ -91,7 +91,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
 }
 
 async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, context: GatewayContext) {
-  const { version, settings, configuration, time, log, metrics, closing, sharesDatabase: shared } = context;
+  const { settings, configuration, time, log, metrics, closing, sharesDatabase: shared } = context;
   const { clock } = time;
   const configStatus = () => live.status();
   let kept: GatewayRecords | undefined;
@@ -134,7 +134,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
   };
   await pricesRead;
   const http = startServer({
-    ...{ settings, ports, version, configStatus, records, idleSeconds },
+    ...{ settings, ports, version, commit, configStatus, records, idleSeconds },
     keys,
     lastModel: (goal) => lastModels.get(goal),
     dashboard: openDashboard({ ledger, records, health, configStatus, keys, prices, keyUsage }, context),

@@ -72,6 +72,8 @@ export interface WorkersView {
 export interface ServerOptions {
   readonly settings: Settings;
   readonly version: string;
+  /** The commit that the program was made of. */
+  readonly commit: () => string;
   readonly ports: Ports;
   /** The tokens of `AUTH_KEYS_FILE`; undefined: every long-enough one is accepted. */
   readonly keys: () => AuthKeys | undefined;

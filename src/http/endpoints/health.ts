@@ -4,7 +4,7 @@ import type { HealthAnswer } from "#http/openapi/schemas.ts";
 import type { HealthReport, ServerOptions } from "#http/server-options.ts";
 
 type Records = NonNullable<HealthAnswer["records"]>;
-type HealthSources = Pick<ServerOptions, "ports" | "configStatus" | "records" | "version">;
+type HealthSources = Pick<ServerOptions, "ports" | "configStatus" | "records" | "version" | "commit">;
 
 /**
  * What `GET /healthz` says: unavailable when money cannot be counted, the aggregator cannot be reached or no model of
@@ -13,7 +13,7 @@ type HealthSources = Pick<ServerOptions, "ports" | "configStatus" | "records" | 
  * could serve, no sensitive request can use.
  */
 export function healthReport(sources: HealthSources, startedMs: number): HealthReport {
-  const { ports, version } = sources;
+  const { ports, version, commit } = sources;
   const view = ports.health.view();
   const ledger = ports.ledger.status();
   const records = sources.records.health();
@@ -31,6 +31,7 @@ export function healthReport(sources: HealthSources, startedMs: number): HealthR
     body: {
       status,
       version,
+      commit: commit(),
       policy_version: policyVersion,
       uptime_s: Math.floor((ports.clock.monotonic() - startedMs) / 1_000),
       database: {

@@ -79,6 +79,7 @@ export const HealthAnswer = z.strictObject({
       "unavailable (503): spend cannot be counted, the aggregator not be reached, or no senior model can serve.",
     ),
   version: z.string(),
+  commit: z.string().describe("The commit that the program was made of, or `unknown`."),
   policy_version: z.string(),
   uptime_s: z.int().min(0),
   database: z.looseObject({

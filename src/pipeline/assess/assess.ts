@@ -9,12 +9,18 @@ import { runtimeOf } from "#pipeline/task/task-runtime.ts";
 import { dimensionNames, dimensionsOf, everywhere, featuresOf } from "./ask/features.ts";
 import { hasTextsTreated, highRiskTopicIn } from "./ask/high-risk-topic.ts";
 import { kindOf, noRisk, riskOf } from "./ask/kind.ts";
-import { conversationOf, repoContextIn } from "./conversation/conversation.ts";
+import { type Conversation, conversationOf, repoContextIn } from "./conversation/conversation.ts";
 import { conversationKeyOf } from "./conversation/conversation-key.ts";
 import { type HousekeepingKind, housekeepingOf, taskKindOf } from "./conversation/housekeeping.ts";
 import { textOf } from "./conversation/text.ts";
 import { runSignalsOf } from "./run/run-signals.ts";
-import { type ScoreScale, scaleFor } from "./score-scale.ts";
+
+/**
+ * How points become a score. `chat`: the share of asks with fewer points. `agent`: the same for a program that has
+ * instructed the model or offers tools, kept below the gray zone, as an ask's words do not say how its run will go.
+ * `declared`: somebody has stated the dimensions, which are not distributed like inferred ones.
+ */
+export type ScoreScale = "declared" | "chat" | "agent";
 
 /** A chat request as the policy sees it. */
 export interface Assessment {
@@ -83,7 +89,6 @@ export function assess(
   });
   if (key !== undefined) memory.remember(key, after, now);
 
-  // Field by field: spreads and rests copy objects, once for every request.
   const fields = said.taskFields;
   const dimensions = housekeeping === undefined ? dimensionsOf(features) : smallWork;
   const repoContext = repoContextIn(conversation, redactedBody.messages);
@@ -95,20 +100,17 @@ export function assess(
     task_id: said.taskId ?? request.requestId,
     goal_id: goalIdOf(said),
     instruction: conversation.ask,
-    kind,
-    explicit_route: explicitRouteOf(request, sensitive) ?? fields.explicit_route ?? "AUTO",
     reasoning:
       said.reasoning === "high" || (housekeeping === undefined && conversation.asksForHighReasoning) ? "HIGH" : "AUTO",
     sensitive,
-    repo_context_present: fields.repo_context_present ?? repoContext,
-    repo_free_opt_in: fields.repo_free_opt_in ?? false,
-    risk_level: fields.risk_level ?? risk.risk_level,
-    blast_radius: fields.blast_radius ?? risk.blast_radius,
-    reasoning_requirement: fields.reasoning_requirement ?? dimensions.reasoning_requirement,
-    ambiguity: fields.ambiguity ?? dimensions.ambiguity,
-    dependency_depth: fields.dependency_depth ?? dimensions.dependency_depth,
-    verification_difficulty: fields.verification_difficulty ?? dimensions.verification_difficulty,
-    estimated_tool_depth: fields.estimated_tool_depth ?? 0,
+    repo_context_present: repoContext,
+    repo_free_opt_in: false,
+    estimated_tool_depth: 0,
+    ...risk,
+    ...dimensions,
+    ...fields,
+    kind,
+    explicit_route: explicitRouteOf(request, sensitive) ?? fields.explicit_route ?? "AUTO",
     metadata: metadataOf(said),
   };
   const evidence = housekeeping === undefined ? run.evidence : [`housekeeping=${housekeeping}`, ...run.evidence];
@@ -128,7 +130,18 @@ export function assess(
   };
 }
 
-/** Whether the caller asks for the flash or a free model by alias, field or hint; a hint that privacy drops asks for nothing. */
+/** Characters of a system prompt from which on they are a program's instructions. */
+const instructions = 400;
+
+/** The scale for a task inferred from a conversation. */
+export function scaleFor({ tools, system }: Pick<Conversation, "tools" | "system">, repoContext: boolean): ScoreScale {
+  return repoContext || tools.count > 0 || textOf(system?.content).length > instructions ? "agent" : "chat";
+}
+
+/**
+ * Whether the caller asks for flash or a free model by alias, field or hint; a hint that privacy drops asks for
+ * nothing.
+ */
 function asksForCheaper({ alias, routing }: ChatRequest, sensitive: boolean, repoContext: boolean): boolean {
   const { taskFields, routingHint } = routing;
   const route = routeOfAlias[alias] ?? taskFields.explicit_route;
@@ -152,8 +165,8 @@ function metadataOf({ routingHint, scoutFirst, repoId }: ChatRequest["routing"])
 }
 
 /**
- * The route the caller insists on. `X-Pro` beats the alias, but for one case: a free request on sensitive data has to be
- * refused whatever else it says.
+ * The route the caller insists on. `X-Pro` beats the alias, except that a free request on sensitive data is refused
+ * whatever else it says.
  */
 function explicitRouteOf({ alias, routing }: ChatRequest, sensitive: boolean): ExplicitRoute | undefined {
   if (routing.forcePro && !(alias === "smart-router-free" && sensitive)) return "PRO";

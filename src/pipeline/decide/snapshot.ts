@@ -2,7 +2,7 @@ import type { Policy } from "#config/policy.ts";
 import type { ModelKey, ModelRegistry } from "#domain/model.ts";
 import type { Caps, NanoUsd } from "#domain/money/money.ts";
 import type { HealthView } from "#health/health.ts";
-import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
+import type { ScoreScale } from "#pipeline/assess/assess.ts";
 import type { RequestSize } from "#pipeline/request-size.ts";
 
 /** Everything `decide` may look at beside the task: taken at one moment, so that deciding is pure. */

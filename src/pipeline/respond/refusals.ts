@@ -197,6 +197,8 @@ function budgetError(evidence: readonly string[], advice: RetryAdvice, aboutGoal
   const isOwn = facts.get("budget_cap_from") === "operator";
   const ofPolicy = isOwn ? "set by the operator: `smart-gateway budgets set`" : `budget.per_${account}_hard_usd`;
   const value = (key: string) => facts.get(key) ?? "?";
+  const fits = !(Number(value("cost_bound_usd")) > Number(value(`budget_${account}_hard_usd`)));
+  const isOfDay = fits && (account !== "goal" || aboutGoal !== "");
   return errorOf("budget_hard_cap_exceeded", {
     owner: account === "key" ? "caller's key" : account,
     spent: value(`budget_${account}_spent_usd`),
@@ -204,12 +206,14 @@ function budgetError(evidence: readonly string[], advice: RetryAdvice, aboutGoal
     bound: value("cost_bound_usd"),
     cap: value(`budget_${account}_hard_usd`),
     setting: account === "key" ? "day_hard_usd of the key" : ofPolicy,
-    advice: `${account === "goal" ? aboutGoal : ""}${adviceOn(advice)}`,
+    advice: `${account === "goal" ? aboutGoal : ""}${adviceOn(advice, isOfDay)}`,
   });
 }
 
-function adviceOn({ shouldRetry, retryAfterS, unresolved }: RetryAdvice): string {
+/** `isOfDay`: the cap begins anew with the next UTC day, and the request fits below it. */
+function adviceOn({ shouldRetry, retryAfterS, unresolved }: RetryAdvice, isOfDay: boolean): string {
   if (shouldRetry) return "Raise the cap, lower max_tokens, or wait for running requests to end.";
+  if (unresolved === undefined && isOfDay) return "Raise the cap, lower max_tokens, or wait for the next UTC day.";
   if (unresolved === undefined) return "Raise the cap or lower max_tokens; waiting does not help.";
   const when = retryAfterS === undefined ? "at their deadlines" : `within ${retryAfterS} s`;
   return (

@@ -1,6 +1,6 @@
 import type { GatewayFields } from "#domain/chat.ts";
 import type { RuntimeState } from "#domain/routing.ts";
-import { sharedHash } from "#pipeline/assess/run/hashes.ts";
+import { hashOf } from "#pipeline/assess/run/hashes.ts";
 import { newTask, type RememberedTask } from "./task-memory.ts";
 
 /** What a conversation shows of a run that is in trouble. */
@@ -80,7 +80,7 @@ export function isReported({ failureClass, sameErrorCount }: Progress["reported"
 function failureSeen({ reported, run, ask }: Progress): string | undefined {
   if (isReported(reported)) {
     const { failureClass, sameErrorCount } = reported;
-    return `${failureClass ?? ""} ${sameErrorCount ?? ""} ${sharedHash(`${ask.length} ${ask.slice(0, 500)}`).slice(-2)}`;
+    return `${failureClass ?? ""} ${sameErrorCount ?? ""} ${hashOf(`${ask.length} ${ask.slice(0, 500)}`).slice(-2)}`;
   }
   // One failing command is an agent at work; the same error a second time is a failed attempt.
   return run.sameErrorCount >= 2 && run.errorSignature !== null ? run.errorSignature : undefined;

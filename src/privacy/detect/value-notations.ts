@@ -1,4 +1,5 @@
-import { wordList } from "#privacy/rules/tables.ts";
+import notationRows from "#privacy/rules/name-notations.jsonl" with { type: "text" };
+import { readTable, wordList } from "#privacy/rules/tables.ts";
 import {
   byteSet,
   COLON,
@@ -151,13 +152,13 @@ export function valueAfterName(
   // What stands behind the quote and the blanks.
   const lead = "\"' \t".includes(next) ? text.charAt(skipBlanks(bytes, to + 1, 40)) : "";
   for (const { leads, read } of notationsByNext[text.charCodeAt(to)] ?? []) {
-    const value = leads === undefined || leads.includes(lead) ? read(name) : undefined;
+    const value = leads === undefined || leads.includes(lead) ? readers[read](name) : undefined;
     if (value !== undefined) return value;
   }
   return undefined;
 }
 
-/** A way in which a value stands beside its name, with no `=` or its like between them. */
+/** A way in which a value stands beside its name, with no `=` or its like between them. Tried in the order of the table. */
 interface NameNotation {
   readonly notation: string;
   /** An example with `§` for the secret, and one that stays. */
@@ -166,22 +167,22 @@ interface NameNotation {
   /** What may stand right behind the name, and behind a quote or blanks. */
   readonly next: string;
   readonly leads?: string;
-  readonly read: (name: NamedValue) => CandidateValue | undefined;
+  readonly read: keyof typeof readers;
 }
 
-// biome-ignore format: one notation a line, so that the list reads as a table
-export const nameNotations: readonly NameNotation[] = [
-  { notation: "typed into a form", next: "])\"'", found: 'page.fill("#password", "§")', kept: 'page.fill("#password", value)', read: valueInFormInput },
-  { notation: "object that the name heads", next: "\"' ", leads: "{", found: '{"db_password": {"sensitive": true, "value": "§"}}', kept: '{"db_password": {"type": "string", "value": ""}}', read: valueInHeadedObject },
-  { notation: "member beside the one with the name", next: "\"' \t\n,<", found: "- name: DB_PASSWORD\n  type: plain\n  value: §\n", kept: "- name: DB_PASSWORD\n  valueFrom: app-7f9\n", read: (name) => valueBesideName(name.normalized, name.from, name.to, (at) => memberValue(name, at)) },
-  { notation: "element of XML", next: ">\"'", found: "<password>§</password>", kept: '<string name="password">Lösenord</string>', read: valueInElement },
-  { notation: "argument of a call", next: "(,\"'", found: 'login("password", "§")', kept: 'login("password", "username")', read: valueInCall },
-  { notation: "cell of a table", next: "|`*\t\"'", found: "|password| §|\n", kept: "|password| string|\n", read: valueInCell },
-  { notation: "cell of a table, behind blanks", next: " ", leads: "|\x01", found: "| password | § |\n", kept: "| password | string |\n", read: valueInCell },
-  { notation: "option of a command that sets the name", next: "\"' \t", leads: "-", found: "gh secret set DEPLOY_PASSWORD --body §", kept: "gh secret set DEPLOY_PASSWORD --body $VALUE", read: (name) => readBehind(name, optionBehind) },
-  { notation: "option, directive, row of a command's output", next: " \t", found: "db_password            §\n", kept: "db_password            string\n", read: valueWithoutSeparator },
-  { notation: "sentence", next: " \t\"'*`?", found: "the password for the admin account is §, please help", kept: "the password for the admin account is missing, please help", read: valueInSentence },
-];
+const readers = {
+  valueInFormInput,
+  valueInHeadedObject,
+  valueOfMember,
+  valueInElement,
+  valueInCall,
+  valueInCell,
+  valueOfOption,
+  valueWithoutSeparator,
+  valueInSentence,
+} satisfies Record<string, (name: NamedValue) => CandidateValue | undefined>;
+
+export const nameNotations = readTable<NameNotation>(notationRows);
 const notationsByNext = Array.from({ length: 256 }, (_, code) =>
   nameNotations.filter(({ next }) => next.includes(String.fromCharCode(code))),
 );
@@ -189,6 +190,15 @@ const notationsByNext = Array.from({ length: 256 }, (_, code) =>
 function valueInHeadedObject(name: NamedValue): CandidateValue | undefined {
   const { text } = name.normalized;
   return valueInObject(name.normalized, text.indexOf("{", name.to), (at) => memberValue(name, at));
+}
+
+/** The value of the member beside the one with the name. */
+function valueOfMember(name: NamedValue): CandidateValue | undefined {
+  return valueBesideName(name.normalized, name.from, name.to, (at) => memberValue(name, at));
+}
+
+function valueOfOption(name: NamedValue): CandidateValue | undefined {
+  return readBehind(name, optionBehind);
 }
 
 function valueInElement(name: NamedValue): CandidateValue | undefined {

@@ -96,8 +96,8 @@ const halfWords = 3;
 export const askWeights = { words: 0.6, short_question: -0.05, steps: 0.2, constraints: 0.2 };
 
 /**
- * Difficulty can hardly be read from a prompt. With whole sources left out, the number of different words ranks as well as anything, words
- * that bound an answer or order its steps add a little, and signs of formulas, lines of code and subjects add nothing.
+ * Difficulty can hardly be read from a prompt. With whole sources left out, the number of different words ranks as well
+ * as anything, words that bound an answer or order its steps add a little, lines of code and subjects add nothing.
  */
 export function dimensionsOf(features: AskFeatures, weights: typeof askWeights = askWeights): Dimensions {
   if (features.characters === 0) return everywhere(0.3);

@@ -37,10 +37,10 @@ const early = 4;
 /** Sentences from the beginning and from the end in which an order is looked for: between stands what it is about. */
 const firstSentences = 4;
 const lastSentences = 2;
-/** A short ask is one sentence, however it is punctuated; a still shorter one that orders nothing tells of a fault to be mended. */
+/** A short ask is one sentence, however it is punctuated; a shorter one that orders nothing tells of a fault. */
 const shortAsk = 60;
 const shortReport = 25;
-/** Words of a paragraph that says what is to be done with the text in the others; characters of such a system prompt. */
+/** Words of a paragraph that says what to do with the text in the others; characters of such a system prompt. */
 const shortParagraph = 30;
 const shortPrompt = 1_000;
 const maxParagraphs = 64;
@@ -50,11 +50,10 @@ const tail = 1_000;
 const maxClauses = 24;
 
 /**
- * A high-risk topic is named by a word that means little else, or by two that may, in a sentence that orders a change. A sentence that only
- * reads, lists, tests, documents or lays out something is none. Where the first or the last paragraph has a text treated (extracted,
- * translated, rated, answered), the ask is about that text, whatever it says. No grammar: asks in other words are not found, and callers
- * can say so themselves (`metadata.risk_level`).
- *
+ * A high-risk topic is named by a word that means little else, or by two that may, in a sentence that orders a change,
+ * not one that only reads, lists, tests, documents or lays out something. Where the first or the last paragraph has a
+ * text treated (extracted, translated, rated, answered), the ask is about that text. No grammar: asks in other words
+ * are not found, and callers can say so themselves (`metadata.risk_level`).
  * @param text in lower case
  */
 export function highRiskTopicIn(text: string, own: OwnWords): HighRiskTopic | undefined {
@@ -85,7 +84,10 @@ export function hasTextsTreated(prompt: string): boolean {
   return prompt.length <= shortPrompt && hasTextTreated(prompt.toLowerCase(), false, shipped);
 }
 
-/** Whether a paragraph has a text treated: by a verb in its first or last sentence, or, beside others, by what it calls the text. */
+/**
+ * Whether a paragraph has a text treated: by a verb in its first or last sentence, or, beside others, by the text's
+ * name.
+ */
 function hasTextTreated(paragraph: string, besideOthers: boolean, lexicon: Lexicon): boolean {
   const sentences = sentencesOf(paragraph);
   for (const sentence of new Set([sentences[0] ?? "", sentences.at(-1) ?? ""])) {
@@ -105,7 +107,7 @@ function isQuestion(sentence: string): boolean {
 /** @param reports a statement without an order counts too */
 function topicOf(sentence: string, lexicon: Lexicon, reports: boolean): HighRiskTopic | undefined {
   const named = lexicon.read(wholeOf(sentence));
-  if (named.has("harmless") || named.has("personal")) return undefined;
+  if (named.has("harmless")) return undefined;
   const kind = destroys(named) ? "DESTRUCTIVE_MIGRATION" : namedTopic(named);
   if (kind === undefined) return undefined;
   const orders = reports || clausesOf(sentence).some((clause) => lexicon.read(clause).has("changing"));
@@ -129,19 +131,16 @@ function withoutPoliteness(clause: string): string {
 }
 
 const clauseEnd = /[,;()–—!?.]\s|\s-\s|\s(?:and|then|so|but|und|et|y|e|и|a|ve)\s/;
-/** Scripts of languages whose verbs stand at the end, or whose words have no blanks between. */
-const otherScript = /[\u0600-\u06ff\u0900-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/;
 
-/** The beginnings of the clauses of a sentence, in which an order stands; the whole sentence where verbs stand elsewhere. */
+/** The first words of the clauses of a sentence, in which an order stands. */
 function clausesOf(sentence: string): readonly string[] {
-  if (otherScript.test(sentence)) return [sentence];
   const clauses = sentence.split(clauseEnd, maxClauses);
   return clauses.map((clause) => withoutPoliteness(clause).split(" ", early).join(" "));
 }
 
 const destroyingLists = ["destructive_migration", "destroying", "deleting"];
 
-/** Data that is stored is discarded: a verb for it, a thing that holds data, and how much of it or that it is in use. */
+/** Stored data is discarded: a verb for it, a thing that holds data, and how much of it or that it is in use. */
 function destroys(named: Named): boolean {
   if (named.has("destructive_migration")) return true;
   const some = (tag: string) => (named.has(tag) ? 1 : 0);

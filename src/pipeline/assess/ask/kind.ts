@@ -13,7 +13,9 @@ const longReport = 60;
 /** Characters that are read. */
 const readLength = 600;
 
-/** The kind of work an ask is: what is to be done goes before what it is about, and the words in front before those behind. */
+/**
+ * The kind of work an ask is: what is to be done goes before what it is about, the words in front before those behind.
+ */
 export function kindOf(ask: string, features: AskFeatures, topic: HighRiskTopic | undefined): TaskKind {
   if (topic !== undefined) return topic.kind;
   const read = ask.slice(0, readLength);

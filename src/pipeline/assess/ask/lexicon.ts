@@ -13,8 +13,8 @@ const SMALL_S = 0x73;
 const newNode = (): Node => ({ next: new Map(), whole: [], stems: [] });
 
 /**
- * Words by what they stand for, and a reader that finds them in one walk over a text. Notation of a list: blanks between words,
- * `encrypt*` any ending, `sign_in` words behind each other. A plural's `s` is no other word. Terms of scripts without blanks (Chinese,
+ * Words by what they stand for, found in one walk over a text. Notation of a list: blanks between words, `encrypt*` any
+ * ending, `sign_in` words behind each other. A plural's `s` is no other word. Terms of scripts without blanks (Chinese,
  * Japanese, Thai) are found wherever they stand.
  */
 export class Lexicon {
@@ -97,7 +97,10 @@ export class Lexicon {
     return named;
   }
 
-  /** Adds the longest phrase whose first word ends at a place, and returns where it ends; the place itself where there is none. */
+  /**
+   * Adds the longest phrase whose first word ends at a place, and returns its end; the place itself where there is
+   * none.
+   */
   #addPhrase(named: Named, first: Node | undefined, text: string, start: number, from: number): number {
     let end = from;
     let tags: readonly string[] = none;

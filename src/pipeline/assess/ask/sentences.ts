@@ -8,8 +8,8 @@ const closingQuote: Readonly<Record<string, string>> = { '"': '"', "“": "”",
 const mark = /["“„«「\n:：.!?;。！？；]/g;
 
 /**
- * The sentences of an ask, without what stands in quotes, or behind a colon up to the end of the paragraph: a text that something is to
- * be done with. Behind a label (`Task: …`) the sentence is the label's. One walk over the text.
+ * The sentences of an ask, without what stands in quotes, or behind a colon up to the end of the paragraph: a text that
+ * something is to be done with. Behind a label (`Task: …`) the sentence is the label's. One walk over the text.
  */
 export function sentencesOf(text: string): readonly string[] {
   const sentences: string[] = [];

@@ -17,7 +17,7 @@ const maxUnclosed = 16;
 const tag =
   /^<(?:function=|invoke name=")?([A-Za-z][\w.:-]{0,60})"?(?: [^<>\n]{0,300})?>|^\[{1,2}([A-Za-z][\w -]{0,60})\]{1,2}/;
 
-/** Finds the blocks in the lines of a text, each by the line that it begins. Holds a count, so one text needs one of its own. */
+/** Finds the blocks in the lines of a text, each by the line that it begins. Holds a count: one for each text. */
 export function blockFinder(lines: readonly string[]): (at: number) => FoundBlock | undefined {
   let unclosed = 0;
   return (at) => {

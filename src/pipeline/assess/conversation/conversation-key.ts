@@ -1,6 +1,6 @@
 import { type ChatMessage, type GatewayFields, isSystemRole } from "#domain/chat.ts";
 import { memoizeByMessage } from "#domain/message-memo.ts";
-import { sharedHash } from "#pipeline/assess/run/hashes.ts";
+import { hashOf } from "#pipeline/assess/run/hashes.ts";
 import { textOf, windowOf } from "./text.ts";
 import { readUserMessage } from "./user-message.ts";
 
@@ -16,13 +16,13 @@ export function conversationKeyOf(ids: GatewayFields, messages: readonly ChatMes
     const isUser = message.role === "user";
     if (!isUser && !isSystemRole(message.role)) continue;
     prefix += hashOfMessage(message);
-    // What an agent puts in front of the ask, such as its instructions for the folder, is the same in many conversations.
+    // What an agent puts in front of the ask (its instructions for the folder) is the same in many conversations.
     if (isUser && !readUserMessage(message).facts.isEmpty) break;
   }
-  return `${session}\n\n${sharedHash(prefix)}`;
+  return `${session}\n\n${hashOf(prefix)}`;
 }
 
 const hashOfMessage = memoizeByMessage(({ role, content }) => {
   const text = textOf(content);
-  return sharedHash(`${role} ${text.length}\n${windowOf(text, 240, 80)}`);
+  return hashOf(`${role} ${text.length}\n${windowOf(text, 240, 80)}`);
 });

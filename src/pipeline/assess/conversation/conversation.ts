@@ -1,7 +1,7 @@
 import { type ChatMessage, isObject, isSystemRole, type Json, type JsonObject } from "#domain/chat.ts";
-import { memoizeByMessage } from "#domain/message-memo.ts";
+import { memoize, memoizeByMessage } from "#domain/message-memo.ts";
 import { type RunStep, runStepsFrom } from "#pipeline/assess/run/run-steps.ts";
-import { worksInRepository } from "#pipeline/assess/run/tool-call.ts";
+import { kindOfTool } from "#pipeline/assess/run/tool-call.ts";
 import { asksToCompact } from "./housekeeping.ts";
 import { textOf } from "./text.ts";
 import { isTurnOfHarness, readUserMessage, wordsOf } from "./user-message.ts";
@@ -38,6 +38,7 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
   const run = at + 1 < messages.length ? runStepsFrom(messages, at + 1) : [];
   const newest = messages.findLastIndex(({ role }) => role === "user");
   const first = messages[0];
+  const tools = body["tools"] ?? body["functions"];
   return {
     ...said,
     run,
@@ -45,7 +46,7 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
     asksForHighReasoning: marksHighReasoning(messages, newest),
     inRun: at < newest || run.some(({ kind }) => kind === "result"),
     system: isSystemRole(first?.role) ? first : undefined,
-    tools: offeredTools(body["tools"] ?? body["functions"]),
+    tools: offeredTools(Array.isArray(tools) ? tools : noTools),
   };
 }
 
@@ -56,7 +57,9 @@ function marksHighReasoning(messages: readonly ChatMessage[], newest: number): b
   return !isTurnOfHarness(messages, newest);
 }
 
-/** The newest user message that says something of the user's own; the newest at all when none does. `at` is -1 when no user has spoken. */
+/**
+ * The newest user message that says something of the user's own; else the newest. `at` is -1 when no user has spoken.
+ */
 function newestAsk(
   messages: readonly ChatMessage[],
 ): Pick<Conversation, "ask" | "subject" | "attached"> & { at: number } {
@@ -84,19 +87,15 @@ function newestAsk(
 const maxTools = 256;
 
 /** What a request offers, in the new style or the old. */
-function offeredTools(tools: Json | undefined): Conversation["tools"] {
-  let count = 0;
-  let workInRepository = false;
-  for (const tool of Array.isArray(tools) ? tools.slice(0, maxTools) : []) {
-    if (!isObject(tool)) continue;
-    const inner = isObject(tool["function"]) ? tool["function"] : isObject(tool["custom"]) ? tool["custom"] : tool;
-    const name = inner["name"];
-    if (typeof name !== "string") continue;
-    count += 1;
-    workInRepository ||= worksInRepository(name);
-  }
-  return { count, workInRepository };
-}
+const offeredTools = memoize((tools: readonly Json[]): Conversation["tools"] => {
+  const names = tools.slice(0, maxTools).flatMap((tool) => {
+    const { function: called, custom } = isObject(tool) ? tool : {};
+    const name = [called, custom, tool].find(isObject)?.["name"];
+    return typeof name === "string" ? [name] : [];
+  });
+  return { count: names.length, workInRepository: names.some((name) => kindOfTool(name).worksInRepository) };
+});
+const noTools: readonly Json[] = [];
 
 /** Messages looked at for diffs, newest first, and characters of each. */
 const messagesSearched = 32;

@@ -23,7 +23,9 @@ const lexicon = new Lexicon(words);
 const kinds = ["title", "commit_message", "summary", "labels", "rewrite"] as const;
 /** What an editor writes around the gap that a completion fills, and nobody else. */
 const gap = /<\|?(?:fim_prefix|PRE|fim▁begin)\|?>|\[PREFIX\]|\{\{FILL_HERE\}\}/;
-/** Longest system prompt of a call that does one small thing, what is read of one, and words within which it names the thing. */
+/**
+ * Longest system prompt of a call that does one small thing, what is read of one, and words within which it is named.
+ */
 const maxInstructionLength = 4_000;
 const systemRead = 1_500;
 const instructionReach = 40;
@@ -43,8 +45,9 @@ interface Call {
 }
 
 /**
- * What kind of housekeeping a call without tools is; undefined when it is somebody's work. Its instructions, in a system prompt of its own
- * or at an edge of its one message, name one small thing to be made of a conversation. A wrong guess costs nothing: such asks are small.
+ * What kind of housekeeping a call without tools is; undefined when it is somebody's work. Its instructions, in a
+ * system prompt or at an edge of its one message, name one small thing to be made of a conversation. A wrong guess
+ * costs nothing: such asks are small.
  */
 export function housekeepingOf({ messages, newest, system, requestedOutputTokens }: Call) {
   const smallAnswer = requestedOutputTokens !== null && requestedOutputTokens <= smallAnswerTokens;

@@ -1,9 +1,9 @@
 import { type Block, blockFinder } from "./blocks.ts";
 
 /**
- * Whose words stand in a message of the user's role. Programs put blocks around what their user has typed: tagged and fenced blocks,
- * quoted lines, patches, headers in front, sections under headings behind. All of them are known by their form, whatever their names, so
- * that the next program needs no rule of its own. Reads a window of a message once.
+ * Whose words stand in a message of the user's role. Programs put blocks around what their user has typed: tagged and
+ * fenced blocks, quoted lines, patches, headers in front, sections under headings behind. All are known by their form,
+ * whatever their names, so that the next program needs no rule. Reads a window of a message once.
  */
 export interface OwnWords {
   /** What the user has typed; empty where the message is made of blocks only. */
@@ -22,7 +22,7 @@ const askName =
 /** Lines that are looked at, and nested blocks that are opened. */
 const maxLines = 400;
 const maxDepth = 2;
-/** Blocks that begin in the middle of a line have such names: no element of HTML has a hyphen or an underscore in its name. */
+/** Such blocks may begin in the middle of a line: no element of HTML has a hyphen or an underscore in its name. */
 const tagInLine = /<[A-Za-z]\w{0,40}[_-][\w-]{0,40}>/g;
 const heading = /^(?:#{1,6} |={3}|(?:-{2,}|\*{3,}|_{3,})[ \t]*$|\*\*[^*\n]{1,80}\*\*:?[ \t]*$|\[\[ ?## )/;
 /** A label in front of the ask of a template, a tag without content, a line that is decorated on both sides. */
@@ -85,7 +85,7 @@ export function ownWordsIn(text: string, depth = 0): OwnWords {
   const section = filled.findLast(holdsAsk);
   const ask = withoutQuotes((section === undefined ? filled : [section]).map(textOf).join("\n").trim());
   const named = blocks.find(holdsAsk);
-  // A message that begins with blocks has been put together by a program: what stands between them may be the program's.
+  // A program has put a message together that begins with blocks: what stands between them may be the program's.
   if (ask !== "" && !(beginsWithBlock && named !== undefined)) {
     return { ask, attached: beginsWithBlock ? "" : blocks.map(textOf).join("\n"), inside: ask, isFramed };
   }
@@ -115,7 +115,9 @@ function withoutQuotes(ask: string): string {
   return ask.startsWith('"') && ask.indexOf('"', 1) === ask.length - 1 ? ask.slice(1, -1).trim() : ask;
 }
 
-/** The block of the fewest lines, the last of several: what is wanted is shorter than what it is about, and stands behind it. */
+/**
+ * The block of the fewest lines, the last of several: what is wanted is shorter than what it is about, and behind it.
+ */
 function likeliest(blocks: readonly Block[]): Block | undefined {
   const fewest = Math.min(...blocks.map(({ lines }) => lines.length));
   return blocks.findLast(({ lines }) => lines.length === fewest);

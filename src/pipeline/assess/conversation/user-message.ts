@@ -69,8 +69,8 @@ export function spokeBefore(messages: readonly ChatMessage[], at: number): Retur
 }
 
 /**
- * Whether a program has written a message in the user's role behind one of the model: it is made of blocks or begins with a bracketed
- * header, or with a label where the model has written a call into its text. It continues the run and is no new ask.
+ * Whether a program has written a message in the user's role behind one of the model: it is made of blocks, or begins
+ * with a bracketed header, or with a label where the model has written a call into its text. It continues the run.
  */
 export function isTurnOfHarness(messages: readonly ChatMessage[], at: number): boolean {
   const message = messages[at];

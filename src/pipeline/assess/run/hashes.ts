@@ -1,13 +1,5 @@
-/** Unknown outside, so that nobody can have one text taken for another. */
-const [seed = 0n] = crypto.getRandomValues(new BigUint64Array(1));
-
-/** A name for a text in this process, in as many bits as a number holds. Chance makes two of 2^53 texts equal; it guards no secrets. */
-export function hashOf(text: string): number {
-  return Number(BigInt.asUintN(53, Bun.hash.xxHash3(text, seed)));
-}
-
-/** A name for a text that nodes share, in 16 hex digits. The algorithm is a published one, not the runtime's own choice. */
-export function sharedHash(text: string): string {
+/** A name for a text that nodes share, in 16 hex digits, by a published algorithm. It guards no secrets. */
+export function hashOf(text: string): string {
   return Bun.hash.xxHash3(text).toString(16).padStart(16, "0");
 }
 

@@ -7,8 +7,8 @@ import { type CallFacts, callFacts } from "./tool-call.ts";
 import { type Observation, observe } from "./tool-result.ts";
 
 /**
- * What each message shows by itself, whatever stands around it: numbers, flags and hashes, computed once for a message, because
- * agents send their whole history with every call.
+ * What each message shows by itself: numbers, flags and hashes, computed once for a message, because agents send their
+ * whole history with every call.
  */
 export const modelFacts = memoizeByMessage((message) => {
   const { tool_calls: listed, function_call: called } = message;
@@ -31,7 +31,7 @@ function lengthOf(text: Json | undefined): number {
   return typeof text === "string" ? text.length : 0;
 }
 
-/** `function` as the wire has it; custom tools carry free text as `input`. Not validated at the edge, so read with care. */
+/** `function` as on the wire; custom tools carry free text as `input`. Not validated at the edge, so read with care. */
 function calledFacts(called: Json | undefined, id: Json | undefined): CallFacts {
   const { name, arguments: args = null, input = null } = isObject(called) ? called : {};
   const text = args ?? input;

@@ -6,7 +6,9 @@ import type { ToolCall } from "./tool-call.ts";
 export interface ModelText {
   /** Characters of its own prose: outside fences and tagged blocks. */
   readonly prose: number;
-  /** A call in its text, as harnesses have models write it that offer no tools: the last tagged block, action or fenced command. */
+  /**
+   * A call in its text, as harnesses without tools have it written: the last tagged block, action or fenced command.
+   */
   readonly call: ToolCall | undefined;
   /** An edit in a fence, which a harness makes and says nothing, unless it could not. */
   readonly edits: boolean;
@@ -16,7 +18,9 @@ export interface ModelText {
 const readFirst = 16_000;
 const readLast = 8_000;
 const maxLines = 2_000;
-/** Blocks in which a model thinks, and fences with a command: any other fence is an edit, as is one behind the name of a file. */
+/**
+ * Blocks in which a model thinks, and fences with a command: another fence, or one behind a file's name, is an edit.
+ */
 const thinking = /^(?:think|thought|reason|plan|analysis|reflect)/;
 const command = /^[`~]{3,}(?:bash|sh|shell|zsh|console|python|py|execute|tool_code|\w{1,20}_command)?[ \t]*$/;
 const fileName = /^[*`"]{0,3}[\w@./\\-]{0,200}\w\.[A-Za-z0-9]{1,8}[`"]?:?\*{0,2}$/;
@@ -51,7 +55,9 @@ export function readModelText(text: string): ModelText {
   return { prose, call: called && callIn(called), edits };
 }
 
-/** A fence is a command; a block is a call under its own name, or under the one that it states: `<function=run>`, `{"name": "run", …}`. */
+/**
+ * A fence is a command; a block is a call under its own name, or the one it states: `<function=run>`, `{"name": "run"`.
+ */
 function callIn({ name, opening, lines }: FoundBlock): ToolCall {
   const inner = lines.join("\n");
   if (name === "") return { name: "bash", args: inner };

@@ -3,8 +3,8 @@ import type { ResultStep, RunStep } from "./run-steps.ts";
 import type { Failed } from "./tool-result.ts";
 
 /**
- * The signs of trouble in an agent's run since the ask. The counts mean trouble, not length: a long run that makes progress has low
- * ones. They never fall within a run, so that what a rule saw once it sees in every later call of the run as well.
+ * The signs of trouble in an agent's run since the ask. The counts mean trouble, not length. They never fall within a
+ * run: what a rule saw once it sees in every later call of the run as well.
  */
 export interface RunSignals extends RunTrouble {
   /** The most characters of its own prose that the model wrote in `proseCalls` calls in a row. */
@@ -58,7 +58,7 @@ class Run {
   /** The failure that came back most often, solved since or not. */
   #worst: Failure | undefined;
   /** By the call: its last result, and how many changes had been made by then. */
-  readonly #results = new Map<number, { readonly result: number; readonly changes: number }>();
+  readonly #results = new Map<string, { readonly result: string; readonly changes: number }>();
 
   add({ observation: { call, hash, outcome, failures } }: ResultStep): void {
     const { changes, runs } = call;

@@ -20,7 +20,7 @@ const editInText: RunStep = { kind: "result", observation: observe(callFacts({ n
 /** The run in the messages from an index on, oldest first. Linear in them. */
 export function runStepsFrom(messages: readonly ChatMessage[], start: number): readonly RunStep[] {
   const steps: RunStep[] = [];
-  const byId = new Map<number, CallFacts>();
+  const byId = new Map<string, CallFacts>();
   let last = unknownCall;
   for (let at = start; at < messages.length; at++) {
     const message = messages[at];
@@ -33,7 +33,7 @@ export function runStepsFrom(messages: readonly ChatMessage[], start: number): r
       steps.push({ kind: "model", prose: spoke.prose });
       if (spoke.edits) steps.push(editInText);
     } else if (role === "tool" || role === "function") {
-      const call = byId.get(answeredId(message) ?? 0) ?? last;
+      const call = byId.get(answeredId(message) ?? "") ?? last;
       steps.push({ kind: "result", observation: observedIn(message, call) });
     } else if ((role === "user" || isSystemRole(role)) && isTurnOfHarness(messages, at)) {
       const call = spokeBefore(messages, at)?.written ?? unknownProgram;

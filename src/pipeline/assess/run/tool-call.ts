@@ -1,4 +1,4 @@
-import { hashOf, normalized, sharedHash } from "./hashes.ts";
+import { hashOf, normalized } from "./hashes.ts";
 
 /** One tool call of the run: its name, and its arguments as the text they came in. */
 export interface ToolCall {
@@ -9,10 +9,10 @@ export interface ToolCall {
 /** What a call does, as far as its name and its command tell. Holds flags and hashes, no text. */
 export interface CallFacts {
   /** Equal calls have equal hashes. */
-  readonly hash: number;
+  readonly hash: string;
   /** Hash of the id under which its result comes. */
-  readonly id: number | undefined;
-  /** It may change something; it runs something whose outcome says whether the work is right: a test, a build, a script. */
+  readonly id: string | undefined;
+  /** It may change something; it runs something whose outcome says whether the work is right: a test, a build. */
   readonly changes: boolean;
   readonly runs: boolean;
   /** Whether it runs a command. */
@@ -37,14 +37,9 @@ const readWords =
 const fileWords =
   /\b(?:files?|dir|directory|code(?:base)?|repo(?:sitory)?|workspace|notebook|glob|grep|bash|shell|terminal|command|patch|edit|editor|replace)\b|^(?:read|write|view|ls|cat|save|append)$/;
 
-/** Agents have few tools, and call them often. */
-const kinds = new Map<string, ToolKind>();
-const maxKinds = 1_000;
 const maxNameLength = 128;
 
-function kindOfTool(name: string): ToolKind {
-  const known = kinds.get(name);
-  if (known !== undefined) return known;
+export function kindOfTool(name: string): ToolKind {
   const short = name
     .slice(0, maxNameLength)
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
@@ -55,14 +50,7 @@ function kindOfTool(name: string): ToolKind {
     .join(" ");
   const changes = changeWords.test(words) && !noteWords.test(words);
   const runs = !changes && words !== "" && (runWords.test(words) || !readWords.test(words));
-  const kind = { changes, runs, worksInRepository: fileWords.test(words) };
-  if (kinds.size >= maxKinds) kinds.clear();
-  if (name.length <= maxNameLength) kinds.set(name, kind);
-  return kind;
-}
-
-export function worksInRepository(name: string): boolean {
-  return kindOfTool(name).worksInRepository;
+  return { changes, runs, worksInRepository: fileWords.test(words) };
 }
 
 /** Characters of arguments that are read: what stands behind is the text of a file. */
@@ -72,7 +60,7 @@ export function callFacts({ name, args }: ToolCall, id?: string): CallFacts {
   const { changes, runs, worksInRepository } = kindOfTool(name);
   const fields = fieldsOf(args);
   const command = runs ? commandOf(args, fields) : "";
-  // An editor of many commands may be only to show a file; a tool that runs something of its own has no command to look at.
+  // An editor of many commands may only show a file; a tool that runs something of its own has no command.
   const edits = changes && fields?.["command"] !== "view";
   const effect = command === "" ? { changes: edits, runs } : effectOf(command);
   return {
@@ -81,14 +69,17 @@ export function callFacts({ name, args }: ToolCall, id?: string): CallFacts {
     ...effect,
     command: command !== "",
     malformed: fields === null,
-    check: sharedHash(command === "" ? `${name} ${args.slice(0, 200)}` : checkOf(command)),
+    check: hashOf(command === "" ? `${name} ${args.slice(0, 200)}` : checkOf(command)),
     worksInRepository,
   };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The members of arguments in JSON; null where they begin like it and are none, undefined where they are long or something else. */
+/**
+ * The members of arguments in JSON; null where they begin like it and are none, undefined where they are something
+ * else.
+ */
 function fieldsOf(args: string): Fields | null | undefined {
   if (!args.startsWith("{") || args.length > maxArguments) return undefined;
   try {
@@ -118,8 +109,8 @@ function commandOf(args: string, fields: Fields | null | undefined): string {
 }
 
 /**
- * What a command checks: its last part, without where it runs and where its output goes. `cd a && pytest x.py 2>&1 | tail` and
- * `pytest x.py` are the same check.
+ * What a command checks: its last part, without where it runs and where its output goes. `cd a && pytest x.py 2>&1 |
+ * tail` and `pytest x.py` are the same check.
  */
 function checkOf(command: string): string {
   const last = command.split(/&&|;|\n/).findLast((part) => part.trim() !== "") ?? "";

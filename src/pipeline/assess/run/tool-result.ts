@@ -1,12 +1,12 @@
 import { windowOf } from "#pipeline/assess/conversation/text.ts";
-import { hashOf, normalized, sharedHash } from "./hashes.ts";
+import { hashOf, normalized } from "./hashes.ts";
 import type { CallFacts } from "./tool-call.ts";
 
 /** What came of a call. What was only read has no failure, however much its text mentions errors. */
 export interface Observation {
   readonly call: CallFacts;
   /** Equal texts have equal hashes. */
-  readonly hash: number;
+  readonly hash: string;
   /** `malformed`: the call could not be read. */
   readonly outcome: "succeeded" | "read" | "malformed" | Failed;
   /** How much failed, as the last count in the output of a check says. */
@@ -16,7 +16,7 @@ export interface Observation {
 export interface Failed {
   /** `ModuleNotFoundError`, `exit 2`: fit to be shown. */
   readonly errorType: string;
-  /** The same error in the same check has the same signature though lines, folders, addresses, times and numbers differ. */
+  /** The same error in the same check has the same signature though lines, folders, times and numbers differ. */
   readonly signature: string;
 }
 
@@ -65,7 +65,7 @@ function outcomeOf({ changes, runs, command, malformed, check }: CallFacts, text
     const said = new Set(errors.slice(-maxErrorLines).map((line) => normalized(fromErrorType(line))));
     const error = said.size === 0 ? normalized(otherwise) : [...said].sort().join("\n");
     const errorType = errorTypeIn.exec(errors.at(-1) ?? "")?.[1] ?? otherwise;
-    return { errorType, signature: sharedHash(`${check} ${error}`) };
+    return { errorType, signature: hashOf(`${check} ${error}`) };
   };
   const exit = statedIn(text.slice(0, statusWindow)) ?? statedIn(text.slice(-statusWindow));
   if (exit !== undefined) return exit === 0 ? "succeeded" : failed(`exit ${exit}`);
@@ -81,7 +81,7 @@ function statedIn(text: string): number | undefined {
   return status === undefined ? undefined : Number(status);
 }
 
-/** The error from its type on: what a reporter puts in front of it differs from run to run, but for the name of a test. */
+/** The error from its type on: what a reporter puts in front differs from run to run, but for the name of a test. */
 function fromErrorType(line: string): string {
   if (/^\s*(?:FAIL|ERROR)/.test(line)) return line;
   return line.slice(/\b[A-Za-z_.]{0,60}(?:Error|Exception|Warning)\b/.exec(line)?.index ?? 0);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { levels } from "#domain/routing.ts";
-import { type ScoreScale, scaleFor } from "#pipeline/assess/score-scale.ts";
+import { type ScoreScale, scaleFor } from "#pipeline/assess/assess.ts";
 import { aPolicy, aRuntime, aTask, dimensions } from "#pipeline/decide/fixtures.ts";
 import { confidenceOfScore, midpointTier, pointsOf, scoreOf, troubleOf, zoneOf } from "./score.ts";
 import { onScale } from "./score-scale.ts";

@@ -1,6 +1,6 @@
 import type { Policy } from "#config/policy.ts";
 import { type Level, levels, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
-import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
+import type { ScoreScale } from "#pipeline/assess/assess.ts";
 import type { Evidence } from "#pipeline/decide/choice.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { onScale } from "./score-scale.ts";
