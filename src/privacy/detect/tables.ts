@@ -111,10 +111,7 @@ const rowStart = /\(\s{0,8}/y;
 /** A value and what stands behind it: a string, in which a quote is doubled, or anything else without a comma. */
 const value = /(?:'((?:[^'\n]|''){0,2048})'|[^,()'\n]{0,200}(?:\([^()\n]{0,200}\))?)\s{0,8}([,)])\s{0,8}/y;
 
-/**
- * What is written into such columns: `INSERT INTO users (name, password) VALUES ('app', '…')`.
- * @returns the end of what was read
- */
+/** `INSERT INTO users (name, password) VALUES ('app', '…')`. Returns the end of what was read. */
 export function scanInsert({ text }: NormalizedText, intoAt: number, found: Span[]): number {
   if (!insertInto.test(text.slice(Math.max(0, intoAt - 24), intoAt))) return intoAt;
   const list = matchAt(listOfColumns, text, intoAt);
