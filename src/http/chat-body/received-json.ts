@@ -174,7 +174,7 @@ export function cacheValues(json: ReceivedJson, body: ReceivedBody["parsed"], ca
   };
   for (const range of outline.members) {
     const { name, from, to } = range;
-    const value = name === undefined ? undefined : body[name];
+    const value = name === undefined || name === "messages" ? undefined : body[name];
     if (isCached(name, to - from) && typeof value === "object" && value !== null)
       attachMemos(value, cachedOf(name, range, undefined).memos);
   }
