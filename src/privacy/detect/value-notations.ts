@@ -156,7 +156,7 @@ export function valueAfterName(
   return undefined;
 }
 
-/** A way in which a value stands beside its name, with no `=` or its like between them. Tried in the order of the table. */
+/** How a value stands beside its name without `=` or its like between them. Tried in the order of the table. */
 interface NameNotation {
   readonly notation: string;
   /** An example with `§` for the secret, and one that stays. */
