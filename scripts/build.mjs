@@ -3,11 +3,12 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { commitOf } from "./release/common.mjs";
 import { bunBinary, installIfNeeded, root } from "./toolchain.mjs";
 
 installIfNeeded("runtime");
 const folder = join(root, "dist");
-rmSync(folder, { recursive: true, force: true });
+for (const file of ["smart-gateway", "sbom.cdx.json", "data"]) rmSync(join(folder, file), { recursive: true, force: true });
 // The data folder of an image, with the owner that the Dockerfile gives it: images without a shell cannot make one.
 mkdirSync(join(folder, "data"), { recursive: true });
 
@@ -25,6 +26,7 @@ run(bunBinary(), [
   "--no-compile-autoload-bunfig",
   "--entry-naming=[name].[ext]",
   "--asset=src/dashboard/assets",
+  `--define=BUILD_COMMIT=${JSON.stringify(commitOf())}`,
   `--outfile=${join(folder, "smart-gateway")}`,
   ...process.argv.slice(2),
   ...programs,

@@ -313,21 +313,23 @@ function credentialsPage(): string {
 
 function errorsPage(): string {
   const isCause = new Set<string>(causes);
-  const rows = (of: keyof typeof errorRows) =>
-    errorRows[of].map(({ code, status, sentence, addition }) => [
-      isCause.has(code) ? `[\`${code}\`](causes.md#${code})` : `\`${code}\``,
-      String(status),
-      sentence,
-      addition,
-    ]);
-  const head = ["code", "status", "message", "more"];
+  // One line for each code and status. A message that is nothing but its values says less than what stands beside it.
+  const linesOf = (of: keyof typeof errorRows) => {
+    const messages = new Map<string, string[]>();
+    for (const { code, status, sentence, addition } of errorRows[of]) {
+      const name = `${isCause.has(code) ? `[\`${code}\`](causes.md#${code})` : `\`${code}\``} (${status})`;
+      const said = [/^\{\w+\}\.?$/.test(sentence) ? "" : sentence, addition].filter(Boolean).join(" ");
+      messages.set(name, [...(messages.get(name) ?? []), said]);
+    }
+    return list([...messages].map(([name, said]) => `${name}: ${said.join(" · ")}`));
+  };
   return page([
     "# Errors",
     'Every error is `{"detail": "…"}`, the message. For SDKs, and with `X-Smart-Gateway-Errors: openai`, it also has `error.code`, which is one of these words and does not change, and OpenAI\'s `error.type`: `authentication_error` with 401, `permission_error` with 403, `not_found_error` with 404, `rate_limit_error` with 429, else `invalid_request_error` below 500 and `api_error` from there. Records have the code as `error_class`. `Retry-After` and `x-should-retry: true` say how long to wait where that can help; `x-should-retry: false` says that it cannot ([clients](../guides/clients.md#errors)).',
     "A stream that breaks off ends with a chunk whose `error.metadata.error_type` is the code. Codes of the upstream are there without their beginning (`cut_off`, `timed_out`), except for `upstream_error`.",
-    table(head, rows("ofRequests")),
+    linesOf("ofRequests"),
     "## The dashboard",
-    table(head, rows("ofDashboard")),
+    linesOf("ofDashboard"),
   ]);
 }
 
@@ -370,9 +372,9 @@ function dashboardApiPage(): string {
   const known = endpoints.find(({ name }) => name === decisions)?.rows?.map((row) => row.join(": ")) ?? [];
   const fieldsOf = (name: string, rows: string[][] = []) => {
     const same = name === decisions ? [] : rows.filter((row) => known.includes(row.join(": ")));
-    const named = same.length === known.length ? "The fields of" : `${same.map(([field]) => field).join(" ")}: as in`;
+    const named = same.length === known.length ? "The fields" : same.map(([field]) => field).join(" ");
     const lines = rows.filter((row) => !same.includes(row)).map((row) => row.join(": "));
-    return list([...(same.length === 0 ? [] : [`${named} the list of decisions.`]), ...lines]);
+    return list([...(same.length === 0 ? [] : [`${named} of the list of decisions`]), ...lines]);
   };
   return page([
     "# The dashboard's API",
@@ -382,7 +384,12 @@ function dashboardApiPage(): string {
     ...endpoints.flatMap(({ name, about, rows }) => [`### ${name}`, `${about}\n\n${fieldsOf(name, rows)}`.trimEnd()]),
     "## DecisionRecord",
     "What is recorded of each request, for `GET decisions/{id}`, `GET /v1/route/decisions/{id}` and the command line. What is not known is null.",
-    list(fieldRows(jsonSchemaOf(DecisionRecord, "")).map((row) => row.join(": "))),
+    list([
+      ...fieldRows(jsonSchemaOf(DecisionRecord, ""))
+        .filter(([field = ""]) => !field.startsWith("`inputs."))
+        .map((row) => row.join(": ")),
+      "`inputs`: all that the decision saw, so that it can be made again",
+    ]),
   ]);
 }
 

@@ -24,6 +24,8 @@ const installs = {
  * @param {"runtime" | "all"} extent
  */
 export function installIfNeeded(extent) {
+  // The npm package has no lockfile: npm has installed what it names beside it.
+  if (!existsSync(join(root, "package-lock.json"))) return;
   const lock = createHash("sha256")
     .update(readFileSync(join(root, "package-lock.json")))
     .digest("hex");
@@ -75,8 +77,12 @@ export function bunBinary() {
       // Not this variant: npm installs only the one that fits the machine.
     }
   }
-  const installed = join(root, "node_modules", "bun", "bin", "bun.exe");
-  if (existsSync(installed)) return installed;
+  try {
+    const installed = join(dirname(require.resolve("bun/package.json")), "bin", "bun.exe");
+    if (existsSync(installed)) return installed;
+  } catch {
+    // Said below.
+  }
   console.error("No Bun binary for this machine was installed; remove node_modules and run the command again.");
   process.exit(1);
 }

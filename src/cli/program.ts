@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
+import { version } from "#build.ts";
 import { readEnvFile } from "#config/env-file.ts";
-import { version } from "../../package.json";
 import type { CommandSpec, OptionSpec } from "./options.ts";
 import { printResult, type Result, valid } from "./output.ts";
 

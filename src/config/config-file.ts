@@ -8,7 +8,6 @@ import {
   isScalar,
   isSeq,
   LineCounter,
-  type Node,
   Parser,
   visit,
   YAMLParseError,
@@ -65,58 +64,43 @@ export function parseConfig(text: string, file: string): { kind: "ok"; document:
   const lines = new LineCounter();
   const parsed = parseYaml(text, lines);
   if (typeof parsed === "string") return invalid(file, parsed, "write less, or flatter");
-  const second = parsed[1];
-  const problems: Problem[] = parsed.flatMap((document) =>
-    [...document.errors, ...document.warnings].map(({ code, message, pos }) => ({
-      file,
-      path: "",
-      line: lines.linePos(pos[0]).line,
-      message: syntaxMessage(code, message, text.slice(pos[0])),
+  const [document, second] = parsed;
+  const at = (offset: number) => ({ file, path: "", line: lines.linePos(offset).line });
+  const problems: Problem[] = parsed.flatMap(({ errors, warnings }) =>
+    [...errors, ...warnings].map(({ code, message, pos: [offset] }) => ({
+      ...at(offset),
+      message: syntaxMessage(code, message, text.slice(offset)),
     })),
   );
-  if (second !== undefined) {
-    const line = lines.linePos(second.range?.[0] ?? 0).line;
-    problems.push({ file, path: "", line, message: "a second document begins here", suggestion: "remove the `---`" });
-  }
-  const document = parsed[0];
-  let value: unknown = null;
+  const begins = { message: "a second document begins here", suggestion: "remove the `---`" };
+  if (second !== undefined) problems.push({ ...at(second.range?.[0] ?? 0), ...begins });
+  if (problems.length > 0) return { kind: "invalid", problems };
   try {
-    if (problems.length === 0) value = document?.toJS({ maxAliasCount: 100 }) ?? null;
+    const value: unknown = document?.toJS({ maxAliasCount: 100 }) ?? {};
+    return { kind: "ok", document: { file, value, lineOf: (path) => lineOf(path, document, lines) } };
   } catch {
     // Errors that only the conversion finds: aliases without an anchor, or aliases that multiply without end.
-    problems.push({
-      file,
-      path: "",
-      message: "its aliases (`*name`) cannot be resolved",
-      suggestion: "write them out",
-    });
+    return invalid(file, "its aliases (`*name`) cannot be resolved", "write them out");
   }
-  if (problems.length > 0) return { kind: "invalid", problems };
-  const root = document?.contents ?? null;
-  return {
-    kind: "ok",
-    document: { file, value: value ?? {}, lineOf: (path) => lineOf(path, root, document, lines) },
-  };
 }
 
-function lineOf(path: Path, root: Node | null, document: Document | undefined, lines: LineCounter): number | undefined {
-  let node: unknown = root;
-  let offset = root?.range?.[0];
+function lineOf(path: Path, document: Document | undefined, lines: LineCounter): number | undefined {
+  let node: unknown = document?.contents;
+  let offset = document?.contents?.range?.[0];
   for (const segment of path) {
     if (isAlias(node) && document !== undefined) node = node.resolve(document);
     if (isMap(node)) {
       const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(segment));
       if (pair === undefined) break;
-      offset = isScalar(pair.key) ? (pair.key.range?.[0] ?? offset) : offset;
+      if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset;
       node = pair.value;
     } else if (isSeq(node)) {
-      const item = node.items[Number(segment)];
-      if (!isScalar(item) && !isMap(item) && !isSeq(item)) break;
-      offset = item.range?.[0] ?? offset;
-      node = item;
+      node = node.items[Number(segment)];
+      if (!isScalar(node) && !isMap(node) && !isSeq(node)) break;
+      offset = node.range?.[0] ?? offset;
     } else break;
   }
-  return offset === undefined || offset === null ? undefined : lines.linePos(offset).line;
+  return offset === undefined ? undefined : lines.linePos(offset).line;
 }
 
 /** `rest` begins where the problem is. */

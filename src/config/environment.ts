@@ -4,11 +4,7 @@ import { connectTargetOf } from "#http-client/connect-target.ts";
 import { environmentProblem, type Problem } from "./problem.ts";
 
 /** The export that OTEL_* configures. Absent: no export, and nothing of OpenTelemetry is loaded. */
-export interface OpenTelemetrySettings {
-  readonly traces: boolean;
-  readonly metrics: boolean;
-  readonly metricIntervalMs: number;
-}
+export type OpenTelemetrySettings = Required<ReturnType<typeof openTelemetryIn>>["openTelemetry"];
 
 type Env = Readonly<Record<string, string | undefined>>;
 const signals = ["traces", "metrics"] as const;
@@ -17,41 +13,30 @@ const signals = ["traces", "metrics"] as const;
  * Reads the standard variables that decide whether anything is exported; the libraries read the rest. A variable that cannot
  * be followed is a warning and never stops the start: these belong to the environment, not to this program alone.
  */
-export function openTelemetryIn(env: Env): {
-  readonly openTelemetry?: OpenTelemetrySettings;
-  readonly warnings: readonly string[];
-} {
-  if (env["OTEL_SDK_DISABLED"]?.trim().toLowerCase() === "true") return { warnings: [] };
-  const warnings: string[] = [];
-  const [traces, metrics] = signals.map((signal) => isWanted(signal, env, warnings));
-  if (!traces && !metrics) return { warnings };
+export function openTelemetryIn(env: Env) {
+  const [traces, metrics] = signals.map((signal) => exportOf(signal, env));
+  const warnings = [traces, metrics].filter((wanted) => typeof wanted === "string");
+  if (traces !== true && metrics !== true) return { warnings };
   const interval = Number(env["OTEL_METRIC_EXPORT_INTERVAL"] || 60_000);
   const metricIntervalMs = Number.isSafeInteger(interval) && interval >= 100 ? interval : 60_000;
   return { openTelemetry: { traces: traces === true, metrics: metrics === true, metricIntervalMs }, warnings };
 }
 
-function isWanted(signal: (typeof signals)[number], env: Env, warnings: string[]): boolean {
+/** Whether a signal is exported, or why not. */
+function exportOf(signal: (typeof signals)[number], env: Env): boolean | string {
   const upper = signal.toUpperCase();
-  const exporter = env[`OTEL_${upper}_EXPORTER`]?.trim();
-  if (exporter === "none") return false;
-  if (exporter !== undefined && exporter !== "" && exporter !== "otlp") {
-    warnings.push(`OTEL_${upper}_EXPORTER=${exporter} is not known here: ${signal} are exported by otlp only.`);
-    return false;
-  }
+  const exporter = env[`OTEL_${upper}_EXPORTER`]?.trim() || undefined;
+  if (env["OTEL_SDK_DISABLED"]?.trim().toLowerCase() === "true" || exporter === "none") return false;
+  if (exporter !== undefined && exporter !== "otlp")
+    return `OTEL_${upper}_EXPORTER=${exporter} is not known here: ${signal} are exported by otlp only.`;
   const endpoints = [`OTEL_EXPORTER_OTLP_${upper}_ENDPOINT`, "OTEL_EXPORTER_OTLP_ENDPOINT"];
   const name = endpoints.find((each) => env[each]);
-  if (name === undefined && exporter !== "otlp") return false;
+  if (name === undefined && exporter === undefined) return false;
   const protocol = env[`OTEL_EXPORTER_OTLP_${upper}_PROTOCOL`] || env["OTEL_EXPORTER_OTLP_PROTOCOL"];
-  if (protocol === "grpc") {
-    warnings.push(`OTEL_EXPORTER_OTLP_PROTOCOL=grpc is not spoken here: no ${signal} are exported. Use http/json.`);
-    return false;
-  }
-  const url = name === undefined ? undefined : URL.parse(env[name] ?? "");
-  if (url !== undefined && (url === null || !["http:", "https:"].includes(url.protocol))) {
-    warnings.push(`${name} is not an http:// or https:// URL: no ${signal} are exported.`);
-    return false;
-  }
-  return true;
+  if (protocol === "grpc")
+    return `OTEL_EXPORTER_OTLP_PROTOCOL=grpc is not spoken here: no ${signal} are exported. Use http/json.`;
+  if (name === undefined || /^https?:$/.test(URL.parse(env[name] ?? "")?.protocol ?? "")) return true;
+  return `${name} is not an http:// or https:// URL: no ${signal} are exported.`;
 }
 
 const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;

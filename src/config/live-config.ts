@@ -58,7 +58,8 @@ export function liveConfig(options: LiveConfigOptions): ({ readonly kind: "ok" }
   const keys = authKeysFile === undefined ? undefined : loadAuthKeys(authKeysFile);
   const problems = [config, keys].flatMap((read) => (read?.kind === "invalid" ? read.problems : []));
   if (config.kind === "invalid" || keys?.kind === "invalid") return { kind: "invalid", problems };
-  const paths = [policyPath, registryPath, authKeysFile].filter((path) => path !== undefined);
+  const files = [policyPath, registryPath].filter((path) => path !== undefined);
+  const paths = authKeysFile === undefined ? files : [...files, authKeysFile];
   // A pipe is empty when it is read a second time, and the defaults would apply silently.
   const message = "is not a regular file: a running gateway reads it again; name a file";
   const unreadable = paths.filter((path) => !isFile(path)).map((file) => ({ file, path: "", message }));
@@ -80,7 +81,7 @@ export function liveConfig(options: LiveConfigOptions): ({ readonly kind: "ok" }
   warnAbout(config.warnings);
   let hash = configHash(config.config);
   let loadedAtMs = clock.now();
-  const configuration = new LiveFiles(config.config, config.files, {
+  const configuration = new LiveFiles(config.config, files, {
     read: readConfig,
     apply(next, before) {
       const changed = changedPaths(before, next);
@@ -93,17 +94,17 @@ export function liveConfig(options: LiveConfigOptions): ({ readonly kind: "ok" }
     },
     onReload,
   });
-  const emptyAtStart = config.files.filter(isEmpty);
+  const emptyAtStart = files.filter(isEmpty);
   function readConfig(): Read<Config> {
     const read = loadConfig(options);
     // At the start an empty file is a valid policy. Later it is most likely a file that is being written.
-    const emptied = read.files.filter((path) => isEmpty(path) && !emptyAtStart.includes(path));
+    const emptied = files.filter((path) => isEmpty(path) && !emptyAtStart.includes(path));
     const suggestion = "write {} to return to the defaults";
     const problems = emptied.map((file) => ({ file, path: "", message: "is empty", suggestion }));
-    if (problems.length > 0) return { kind: "invalid", problems, files: read.files };
+    if (problems.length > 0) return { kind: "invalid", problems };
     if (read.kind === "invalid") return read;
     warnAbout(read.warnings);
-    return { kind: "ok", value: read.config, files: read.files };
+    return { kind: "ok", value: read.config };
   }
   const watch = <T>(name: string, path: string, value: T, read: (path: string) => Read<T>, put?: (value: T) => void) =>
     new LiveFiles<T>(value, [path], {

@@ -7,8 +7,7 @@ export type ReloadReport =
   | { readonly kind: "unchanged" }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
-/** What was read, and which files of it; without them those of before. */
-export type Read<T> = ({ readonly kind: "ok"; readonly value: T } | Invalid) & { readonly files?: readonly string[] };
+export type Read<T> = { readonly kind: "ok"; readonly value: T } | Invalid;
 
 export interface LiveFilesOptions<T> {
   readonly read: () => Read<T>;
@@ -27,7 +26,7 @@ const maxChangingPolls = 3;
  */
 export class LiveFiles<T> {
   readonly #options: LiveFilesOptions<T>;
-  #files: readonly string[];
+  readonly #files: readonly string[];
   /** The fingerprints of the files that were read last, and those of the last poll. */
   #seen: string;
   #polled: string;
@@ -60,12 +59,7 @@ export class LiveFiles<T> {
     this.#changing = 0;
     // Before the files are read: a later change is seen as one.
     this.#seen = fingerprints(this.#files);
-    const read = this.#options.read();
-    if (read.files !== undefined && read.files.join() !== this.#files.join()) {
-      this.#files = read.files;
-      this.#seen = fingerprints(read.files);
-    }
-    const report = this.#report(read);
+    const report = this.#report(this.#options.read());
     this.problems = report.kind === "refused" ? report.problems : [];
     this.#options.onReload(report);
     return report;

@@ -17,30 +17,20 @@ export interface ConfigPaths {
   readonly registryPath?: string | undefined;
 }
 
-export type LoadedConfig = (
-  | {
-      readonly kind: "ok";
-      readonly config: Config;
-      /** What is valid, and has no effect. */
-      readonly warnings: readonly Problem[];
-    }
-  | Invalid
-) & {
-  /** The files that were read, or could not be. */
-  readonly files: readonly string[];
-};
+export type LoadedConfig =
+  /** `warnings`: what is valid, and has no effect. */
+  { readonly kind: "ok"; readonly config: Config; readonly warnings: readonly Problem[] } | Invalid;
 
 /** Reads policy and registry. All problems at once; never throws. */
 export function loadConfig({ policyPath, registryPath }: ConfigPaths): LoadedConfig {
   const policy = loadPolicy(policyPath);
   const registry = loadRegistry(registryPath);
-  const files = [policyPath, registryPath].filter((path) => path !== undefined);
   if (policy.kind === "invalid" || registry.kind === "invalid") {
     const problems = [policy, registry].flatMap((file) => (file.kind === "invalid" ? file.problems : []));
-    return { kind: "invalid", problems, files };
+    return { kind: "invalid", problems };
   }
   const problems = checkPolicy(policy, registry.registry);
-  if (problems.length > 0) return { kind: "invalid", problems, files };
+  if (problems.length > 0) return { kind: "invalid", problems };
   const config = { policy: policy.policy, registry: registry.registry, caps: capsOf(policy.policy) };
-  return { kind: "ok", config, warnings: policy.warnings, files };
+  return { kind: "ok", config, warnings: policy.warnings };
 }

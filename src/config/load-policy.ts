@@ -47,28 +47,23 @@ function joinThresholds(policy: Policy, document: ConfigDocument): Policy {
   return { ...policy, routing: { ...policy.routing, flash_below: threshold, pro_from: threshold } };
 }
 
-/** Pairs of keys of which the first must not be above the second. */
+/** Keys of which the first must not be above the second. */
 const ordered = [
-  ["routing.flash_below", "routing.pro_from"],
-  ["health.open_base_ms", "health.open_max_ms"],
-] as const;
-
-/** The same where a file sets both; a hard cap alone below the other's default takes the soft one down with it. */
-const orderedWhereSet = [
-  ["budget.per_goal_soft_usd", "budget.per_goal_hard_usd"],
-  ["budget.per_day_soft_usd", "budget.per_day_hard_usd"],
+  ["routing", "flash_below", "pro_from"],
+  ["health", "open_base_ms", "open_max_ms"],
+  ["budget", "per_goal_soft_usd", "per_goal_hard_usd"],
+  ["budget", "per_day_soft_usd", "per_day_hard_usd"],
 ] as const;
 
 function findMisorderedKeys(policy: Policy, document: ConfigDocument): Problem[] {
-  const isSet = (key: string) => valueAt(document.value, key.split(".")) !== undefined;
-  const both = orderedWhereSet.filter((pair) => pair.every(isSet));
-  return [...ordered, ...both].flatMap(([lower, upper]) => {
-    const [low, high] = [lower, upper].map((key) => Number(valueAt(policy, key.split(".")))) as [number, number];
-    if (low <= high) return [];
+  return ordered.flatMap(([section, lower, upper]) => {
+    const [low = 0, high = 0] = [lower, upper].map((key) => Number(valueAt(policy, [section, key])));
+    const [setsLow, setsHigh] = [lower, upper].map((key) => valueAt(document.value, [section, key]) !== undefined);
+    // A hard cap alone below the other's default takes the soft one down with it.
+    if (low <= high || (section === "budget" && !(setsLow && setsHigh))) return [];
+    const message = `${section}.${lower} (${low}) must not be above ${section}.${upper} (${high})`;
     // Names the key that the file sets; the other one may be a default.
-    const blamed = valueAt(document.value, lower.split(".")) === undefined ? upper : lower;
-    const message = `${lower} (${low}) must not be above ${upper} (${high})`;
-    return [problemAt(document, blamed.split("."), message, `set both, ${lower.split(".").at(-1)} the lower one`)];
+    return [problemAt(document, [section, setsLow ? lower : upper], message, `set both, ${lower} the lower one`)];
   });
 }
 

@@ -61,18 +61,14 @@ const words = z
   .default([]);
 
 const Routing = section({
-  flash_below: num(90, 0, 100).describe(
-    "Scores below this go to flash. A score is the share of asks, in percent, that are easier.",
-  ),
-  pro_from: num(97, 0, 100).describe(
-    "Scores from this on go to pro. Between the two the scout is asked if it may see the task, else the midpoint decides.",
-  ),
+  flash_below: num(90, 0, 100).describe("Scores below this go to flash. A score is the percentage of easier asks."),
+  pro_from: num(97, 0, 100).describe("Scores from this on go to pro. Between, the scout or the midpoint decides."),
   weights: Weights,
   kind_bias: section(
     Object.fromEntries(taskKinds.map((kind) => [kind, bias(kind)])) as Record<TaskKind, ReturnType<typeof bias>>,
   ).describe("Points added, or subtracted, for the kind of work."),
   run_prose_chars: int(20_000, 0, 10_000_000).describe(
-    "A run goes to pro when its model has written more characters of prose than this in eight calls in a row; 0: never. `policy learn` measures what your models write.",
+    "A run goes to pro when its model has written more characters of prose in eight calls in a row; 0: never. See `policy learn`.",
   ),
   high_risk_words: section({ security: words, auth: words, payment: words, destructive_migration: words }).describe(
     "Your own terms of high-risk topics: one to three words, `*` for any ending. An ask to change what they name goes to pro.",
@@ -142,7 +138,7 @@ const Health = section({
     .default(["vendor_v4_pro", "vendor_v4_flash", "vendor_emergency"])
     .describe("Models tried in this order for one that cannot serve; none of them free."),
   free_fallback: choice(["paid", "none"], "paid").describe(
-    "What answers for a free model that cannot serve: a model of the chain, which costs money, or nobody.",
+    "Who answers for a free model that cannot serve: a model of the chain, or nobody.",
   ),
 }).describe("When a model is trusted, and its fallbacks.");
 

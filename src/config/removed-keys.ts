@@ -1,4 +1,4 @@
-import { isSection, type Path, valueAt } from "./config-file.ts";
+import { isSection, valueAt } from "./config-file.ts";
 
 /** The same for each key of a section. */
 const each = (section: string, keys: string, instead: string) =>
@@ -45,14 +45,8 @@ const removedKeys: Readonly<Record<string, string>> = {
   tasks: "10,000 tasks are kept, each for a day after its last request",
 };
 
-export interface RemovedKey {
-  readonly path: Path;
-  /** A sentence part: what holds instead. */
-  readonly instead: string;
-}
-
-/** A policy as it was written, without the keys that were removed, and which these were. */
-export function withoutRemovedKeys(written: unknown): { readonly value: unknown; readonly removed: RemovedKey[] } {
+/** A policy as it was written, without the keys that were removed; and these, with what holds instead. */
+export function withoutRemovedKeys(written: unknown) {
   const removed = Object.entries(removedKeys)
     .map(([key, instead]) => ({ path: key.split("."), instead }))
     .filter(({ path }) => valueAt(written, path) !== undefined);

@@ -11,19 +11,21 @@ export interface Migration {
   /** Ascending; a migration has the same number in both dialects. Gaps are left between the parts of the gateway. */
   readonly version: number;
   readonly name: string;
+  /** The release that brought it: with it, the digest of its text stands in `migrations.test.ts`. */
+  readonly release: "1.0.0" | "1.1.0";
   readonly sql: string;
 }
 
 export const sqliteMigrations: readonly Migration[] = [
-  { version: 1, name: "ledger", sql: ledger + sqliteLedger },
-  { version: 10, name: "health", sql: health },
-  { version: 220, name: "release-1-1", sql: release + sqliteRelease },
+  { version: 1, name: "ledger", release: "1.0.0", sql: ledger + sqliteLedger },
+  { version: 10, name: "health", release: "1.0.0", sql: health },
+  { version: 220, name: "release-1-1", release: "1.1.0", sql: release + sqliteRelease },
 ];
 
 export const postgresMigrations: readonly Migration[] = [
-  { version: 1, name: "ledger", sql: inPostgres(ledger) + postgresLedger },
-  { version: 10, name: "health", sql: inPostgres(health) },
-  { version: 220, name: "release-1-1", sql: inPostgres(release) + postgresRelease },
+  { version: 1, name: "ledger", release: "1.0.0", sql: inPostgres(ledger) + postgresLedger },
+  { version: 10, name: "health", release: "1.0.0", sql: inPostgres(health) },
+  { version: 220, name: "release-1-1", release: "1.1.0", sql: inPostgres(release) + postgresRelease },
 ];
 
 /** SQLite's words in PostgreSQL's. Released migrations are made by it, so it does not change what it makes of them. */

@@ -71,7 +71,7 @@ describe("the migrations", () => {
   });
 
   test("are refused by a program that does not know an applied one, also between those it knows", () => {
-    const known = [1, 10].map((version) => ({ version, name: "", sql: "" }));
+    const known = [1, 10].map((version) => ({ version, name: "", release: "1.0.0" as const, sql: "" }));
     expect(() => pendingMigrations([1, 5, 10], known)).toThrow("schema version 5");
   });
 });

@@ -33,21 +33,21 @@ export interface ChatRequest {
   readonly requestId: string;
   readonly alias: Alias;
   readonly stream: boolean;
-  /** A number for whoever holds the bearer token, the same for each of its requests to this process; it tells nothing of the token. */
+  /** A number for the bearer token, the same for all requests with it; it says nothing of the token. */
   readonly caller: number;
   /** The token's line in `AUTH_KEYS_FILE`, where it has a label. */
   readonly key?: CallerKey;
-  /** The body as sent; never changed in place. Some messages may be parsed when they are read (`wholeMessage`), odd numbers in objects are raw JSON. */
+  /** The body as sent, never changed in place. Some messages are parsed when they are read (`wholeMessage`). */
   readonly body: JsonObject & { messages: ChatMessage[] };
   /** The bytes of the body, where what is sent on may be made of them. */
   readonly received?: ReceivedBody;
   /** The body's size in bytes. The text that is sent on of it is not longer. */
   readonly bodyBytes: number;
-  /** The larger of `max_completion_tokens` and `max_tokens`, as either may bind upstream; null when neither is above 0. */
+  /** The larger of `max_completion_tokens` and `max_tokens`, as either may bind; null when neither is above 0. */
   readonly requestedOutputTokens: number | null;
   /** The larger of `n` and `best_of`, at least 1: how many answers are written, and billed. */
   readonly choices: number;
-  /** `cache_control` occurs somewhere in the body: the upstream may write the prompt to its cache and charge for that. */
+  /** `cache_control` occurs in the body: the upstream may write the prompt to its cache and charge for that. */
   readonly writesCache?: true;
   /** Set by the pipeline where a field goes out that may change the price. */
   readonly surcharge?: Surcharge;
@@ -65,9 +65,10 @@ export interface TraceContext {
   readonly tracestate?: string;
 }
 
-/** What an operator has written beside a token: its name in records and metrics, and what all requests with that name may spend in a UTC day. */
+/** What an operator has written beside a token: its name in records and metrics, and its limits. */
 export interface CallerKey {
   readonly label: string;
+  /** What all requests with the label may spend in a UTC day. */
   readonly dayHard?: NanoUsd;
   /** Requests a minute; every process counts for itself. */
   readonly rpm?: number;
@@ -80,7 +81,7 @@ export function cappedLabel(key: CallerKey | undefined): string | undefined {
   return key?.dayHard === undefined ? undefined : key.label;
 }
 
-/** The bytes of a body, and where its members and messages stand in them, as far as these say nothing but what was parsed. */
+/** The bytes of a body, and where its members and messages stand in them, where these say just what was parsed. */
 export interface ReceivedBody {
   readonly bytes: Uint8Array;
   readonly parsed: ChatRequest["body"];

@@ -5,9 +5,9 @@ const elsewhere = "In other requests than chat 422.";
 
 /**
  * Every error that a caller can be answered with, by status. The name is its code (`error.code`, and `error_class` of
- * records), which does not change, and behind a dot which of the code's sentences it is. The sentence says what is wrong and what to do;
- * `{…}` stands for a value. `docs/reference/errors.md` and the OpenAPI document are made
- * from this table.
+ * records), which does not change, and behind a dot which of the code's sentences it is. The sentence says what is
+ * wrong and what to do; `{…}` stands for a value. `docs/reference/errors.md` and the OpenAPI document are made from
+ * this table.
  */
 const errors = {
   400: {
@@ -75,7 +75,7 @@ const errors = {
   413: {
     request_too_large: "The request body is larger than {bytes} bytes (MAX_REQUEST_BYTES).",
     "invalid_request.too_many_values":
-      "The body holds more than {values} JSON values: objects, arrays, texts and numbers (MAX_REQUEST_VALUES).",
+      "The body holds more than {values} JSON values: objects, arrays, texts and numbers.",
     too_many_secrets: "The request holds more than {most} credentials. Take them out, or send it in parts.",
   },
   422: {
@@ -224,7 +224,7 @@ function rowsOf(table: ErrorTable) {
 export const errorRows = { ofRequests: rowsOf(errors), ofDashboard: rowsOf(dashboardErrors) };
 const rowsByName = new Map(Object.values(errorRows).flatMap((rows) => rows.map((row) => [row.name, row])));
 
-/** An error of the table. What is unavailable can be asked again a second later, unless the caller of this says otherwise. */
+/** An error of the table. What is unavailable can be asked for again a second later, unless the result is changed. */
 export function errorOf<Name extends ErrorName>(
   name: Name,
   ...[values]: keyof ErrorValues<Name> extends never ? [] : [ErrorValues<Name>]

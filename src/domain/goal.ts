@@ -2,10 +2,10 @@
 const adhoc = "adhoc";
 
 /**
- * The goal that a request belongs to, as the ledger names it: `session/goal`, or only the goal. Two different pairs never
- * have the same name: where an id has a slash in it, both are escaped and joined by two slashes (`a/b` and `c` are `a%2Fb//c`),
- * and all other names have one slash at most. Requests without a goal share `adhoc`, also within a session, so that a
- * client that makes a new session for every run still meets its cap.
+ * The goal that a request belongs to, as the ledger names it: `session/goal`, or only the goal. Two different pairs
+ * never have the same name: where an id has a slash in it, both are escaped and joined by two slashes (`a/b` and `c`
+ * are `a%2Fb//c`), and all other names have one slash at most. Requests without a goal share `adhoc`, also within a
+ * session, so that a client that makes a new session for every run still meets its cap.
  */
 export function goalIdOf({ sessionId, goalId }: { readonly sessionId?: string; readonly goalId?: string }): string {
   if (goalId === undefined) return adhoc;

@@ -1,8 +1,9 @@
 import type { ChatMessage, Json, MessageRole } from "./chat.ts";
 
 /**
- * What has been found in a value of a body, a message or the tools. It is kept from one request to the next, because an
- * agent sends its whole history with every call: numbers, flags and names that the program has chosen, never text.
+ * What has been found in a value of a body: one message, or the tools. It is kept from one request to the next, because
+ * an agent sends its whole history with every call. It holds numbers, flags and names that the program has chosen,
+ * never text of the value.
  */
 export type Memos = unknown[];
 
@@ -28,7 +29,7 @@ function memosOf(value: object): Memos | undefined {
   return (value as { readonly [memos]?: Memos })[memos];
 }
 
-/** From now on the value has these memos. A redacted copy has none: its placeholders have other numbers elsewhere. */
+/** Gives the value these memos. A redacted copy has none: its placeholders have other numbers in another body. */
 export function attachMemos(value: object, known: Memos): void {
   Object.defineProperty(value, memos, { value: known });
 }
@@ -81,7 +82,7 @@ for (const name of members.split(" ")) {
   });
 }
 
-/** A message that need not be parsed yet. Its standard members can be read; for the rest there is `wholeMessage`. */
+/** A message that need not be parsed yet. Its standard members can be read; for all others see `wholeMessage`. */
 export function lazyMessage(role: MessageRole, known: Memos, parse: () => ChatMessage): ChatMessage {
   return new LazyMessage(role, known, parse) as unknown as ChatMessage; // the getters are its members
 }

@@ -4,8 +4,8 @@ import type { Json } from "./chat.ts";
 const name = /^[^\p{Cc}\p{Cs}]{1,256}$/u;
 
 /**
- * The name of the model that an upstream says has answered, if it is another than the one that was asked; undefined when it
- * is the same or the upstream says nothing usable.
+ * The name of the model that an upstream says has answered, if it is another than the one that was asked; undefined
+ * when it is the same or the upstream says nothing usable.
  *
  * The same model goes by several names: with the day of its release (`vendor/model-20260115`, `-2026-01-15`,
  * `@20260115`) or `-latest`, with a suffix that only says how it was chosen (`:nitro`), without its vendor. `:free` is

@@ -1,6 +1,6 @@
 import type { NanoUsd, NanoUsdPerMTok } from "./money/money.ts";
 
-/** What a model is for. Roles are fixed: scout (free tier), worker (flash tier), senior (pro tier), emergency fallback. */
+/** What a model is for: scout (free tier), worker (flash tier), senior (pro tier), emergency fallback. */
 export const roles = ["scout", "worker", "senior", "emergency"] as const;
 export type Role = (typeof roles)[number];
 
@@ -42,7 +42,7 @@ export interface PriceBand {
   readonly rates: Partial<Rates>;
 }
 
-/** A part of each UTC day, in minutes since midnight; `to` is not in it. `to` ≤ `from` crosses midnight; equal is all day. */
+/** A part of each UTC day, in minutes since midnight, without `to`. `to` ≤ `from` crosses midnight; equal is all day. */
 export interface UtcWindow {
   readonly fromMinute: number;
   readonly toMinute: number;
@@ -58,8 +58,8 @@ export type PriceSource =
   | { readonly kind: "price_book"; readonly atMs: number };
 
 /**
- * What a model takes as `reasoning_content` of assistant messages that come back to it: it insists on some, or refuses any. `auto`:
- * it insists where the upstream is known for that.
+ * What a model takes as `reasoning_content` of assistant messages that come back to it: it insists on some, or refuses
+ * any. `auto`: it insists where the upstream is known for that.
  */
 export type ToolTurnReasoning = "auto" | "required" | "refused";
 

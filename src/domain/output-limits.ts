@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "./chat.ts";
 import { numberOf } from "./raw-json.ts";
 import type { Writable } from "./writable.ts";
 
-/** How much a chat request lets a model write, by every name in use: what is held must cover whichever the host reads. */
+/** How much a chat request lets a model write, by every name in use: the hold must cover whichever the host reads. */
 
 /** Other names for `max_tokens`, which some servers let win over it. */
 export const otherOutputLimits = [
@@ -82,11 +82,11 @@ export function outputLimitsIn(body: JsonObject): OutputLimits {
   return limits;
 }
 
-/** Lowers every limit of a body to `most`, and one of reasoning beside an answer of `answer` tokens to what that leaves of it. */
+/** Lowers every limit of a body to `most`, one of reasoning to what an answer of `answer` tokens leaves of it. */
 export function lowerLimits(body: JsonObject, most: number, answer: number): void {
   for (const [kind, value, field, part] of limitsOf(body)) {
     const to = kind === "reasoningTokens" ? Math.max(most - answer, answer - 1) : most;
     if (kind === "otherChoices" || (numberOf(value) ?? 0) <= to) continue;
-    body[field] = part === undefined ? to : { ...(body[field] as JsonObject), [part]: to }; // an object, which has the part
+    body[field] = part === undefined ? to : { ...(body[field] as JsonObject), [part]: to }; // it has the part
   }
 }

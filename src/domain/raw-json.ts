@@ -9,8 +9,8 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
 export { isRawJSON };
 
 /**
- * For `JSON.parse`: numbers that a double cannot hold, or that would be written in another way, stay as they are written, such as
- * 64-bit seeds and the bounds of a tool's parameters.
+ * For `JSON.parse`: numbers that a double cannot hold, or that would be written in another way, stay as they are
+ * written, such as 64-bit seeds and the bounds of a tool's parameters.
  */
 export function keepRawNumbers(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   if (typeof value !== "number" || context?.source === undefined) return value;

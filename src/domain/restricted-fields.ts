@@ -2,9 +2,9 @@ import { isObject, type Json } from "./chat.ts";
 import { otherChoiceCounts, otherOutputLimits, settingKind, settingsFields } from "./output-limits.ts";
 
 /**
- * Fields of a chat request with which a caller changes, at some aggregator, which model answers, on what terms, or what it
- * costs: each would pass the hold, which is made of our model and our prices. A table, so that it can be read and changed in
- * one place; what happens to a value that is not harmless is the policy's to say (`upstream.fields`).
+ * Fields of a chat request with which a caller changes, at some aggregator, which model answers, on what terms, or what
+ * it costs: each would pass the hold, which is made of our model and our prices. A table, so that it can be read and
+ * changed in one place; what happens to a value that is not harmless is the policy's to say (`upstream.fields`).
  */
 export interface RestrictedField {
   /** What the field can do; the policy's reference shows it. */
@@ -39,7 +39,7 @@ const items = (about: string, is: Check): RestrictedField => ({
   },
 });
 
-/** An object, of which a key that is not named, or whose value is not harmless, can be left out. `null` counts as absent. */
+/** An object, of which keys that are not named or not harmless can be left out. `null` counts as absent. */
 const object = (about: string, are: { readonly [key: string]: Check }): RestrictedField => ({
   about,
   parts: new Set(Object.keys(are)),
@@ -145,13 +145,13 @@ export const restrictedFields: Readonly<Record<string, RestrictedField>> = {
 };
 
 /**
- * Fields that the gateway reads or sets so that a hold bounds the call. In another spelling (`MAX_TOKENS`) they would pass
- * it at upstreams that read names without regard to case. All in lower case.
+ * Fields that the gateway reads or sets so that a hold bounds the call. In another spelling (`MAX_TOKENS`) they would
+ * pass it at upstreams that read names without regard to case. All in lower case.
  */
 export const boundingFields: ReadonlySet<string> = new Set(
   (
-    "model messages max_tokens max_completion_tokens n best_of reasoning thinking thinking_budget prediction usage stream " +
-    "stream_options"
+    "model messages max_tokens max_completion_tokens n best_of reasoning thinking thinking_budget prediction usage " +
+    "stream stream_options"
   ).split(" "),
 );
 

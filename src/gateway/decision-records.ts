@@ -21,7 +21,7 @@ import type { GatewayContext } from "./gateway-context.ts";
 /** The decision records of a gateway, and what feeds them. */
 export type GatewayRecords = ReturnType<typeof openRecords>;
 
-/** How often the records that stand for floods of rejections are written, and how often the ledger is asked for open costs. */
+/** How often the records of floods of rejections are written, and the ledger is asked for open costs. */
 const flushRejectionsMs = 15_000;
 
 /** Sessions whose redacted form is remembered: an agent sends one with each call. */
@@ -116,7 +116,7 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
         holdClosed(event);
       }
     },
-    /** What a caller reports of a decision; false for an unknown one, undefined where too much waits. Rejects when the store does not answer. */
+    /** What a caller reports of a decision, as `RecordsPort` says. */
     reportOutcome: (report: ReportedOutcome, caller: number) =>
       enabled() ? stored.queueOutcome(report, caller) : Promise.resolve(false),
     health() {
@@ -125,7 +125,7 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
     },
     /** By decision id or request id. Rejects when the store does not answer. */
     explained: (id: string): Promise<ExplainedDecision | undefined> => explainedRecord(stored, id),
-    /** The explanation of a request whose record is not written yet. What is known only at its end is left out while it runs. */
+    /** The explanation of a request whose record is not written yet, without what only its end shows. */
     explainNow: (record: RequestRecord): object => explainedNow(build(record, previousAnswer(record)), record.routed),
   };
 }

@@ -4,9 +4,9 @@ import type { GatewayContext } from "./gateway-context.ts";
 const reportEveryMs = 30_000;
 
 /**
- * Stops serving: no new requests, time for those in progress, an error for the rest. For `acceptMs` further requests are still
- * accepted, so that load balancers notice first; after that those in progress may continue for `streamsMs`. Aborting `forceSignal`
- * skips the waiting.
+ * Stops serving: no new requests, time for those in progress, an error for the rest. For `acceptMs` further requests
+ * are still accepted, so that load balancers notice first; after that those in progress may continue for `streamsMs`.
+ * Aborting `forceSignal` skips the waiting.
  */
 export async function drainRequests(
   http: HttpServer,

@@ -24,7 +24,7 @@ export function report<E extends Event>(reports: Reports<E>, event: E, to: Gatew
 }
 
 export const ledgerReports: Reports<LedgerEvent> = {
-  // The metrics of finished requests have the cost; only charges without a known cost and their corrections are counted here.
+  // The metrics of finished requests have the cost; here count only charges without a known cost and their corrections.
   resolved({ state, hold, charged }, { metrics }) {
     if (state === "EXPIRED_CHARGED") metrics.count("smart_gateway_charged_without_proof_usd_total", hold);
     if (state === "CORRECTED") metrics.count("smart_gateway_charges_corrected_usd_total", hold - charged);

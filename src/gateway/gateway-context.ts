@@ -44,7 +44,7 @@ export class Closing {
     this.#parts.defer(close);
   }
 
-  /** Adds a part whose closing is awaited for `closeTimeoutMs` only: a database that does not answer must not block the end. */
+  /** Adds a part whose closing is awaited for `closeTimeoutMs`: a database that does not answer must not block the end. */
   addWithTimeout(close: () => void | Promise<void>): void {
     this.#parts.defer(() => {
       // The time counts from the first part that has a timeout.

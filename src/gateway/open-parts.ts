@@ -20,7 +20,7 @@ import type { Upstream } from "#upstream/upstream.ts";
 import { healthReports, keyUsageReports, ledgerReports, priceReports, report } from "./events.ts";
 import type { GatewayContext, GatewayLedger } from "./gateway-context.ts";
 
-/** The parts behind the ports: each is opened with the adapter that the settings choose, and closed with the gateway. */
+/** The parts behind the ports: each opened with the adapter that the settings choose, and closed with the gateway. */
 
 /** How long a start waits for a PostgreSQL server that starts together with it, as after a power cut; then a supervisor tries again. */
 const databaseWaitMs = 60_000;
@@ -51,7 +51,7 @@ export async function openGatewayLedger(
   return ledger;
 }
 
-/** Who may come in: the keys of the file and of the database. Those of a database that ends with the process nobody can add to. */
+/** Who may come in: the keys of the file and of the database, if that does not end with the process. */
 export async function openAcceptedKeys(
   { keys }: Pick<LiveConfig, "keys">,
   { settings, time, closing }: GatewayContext,
@@ -130,7 +130,7 @@ export function openPrices(address: UpstreamAddress, context: GatewayContext): P
   return reader;
 }
 
-/** Compares the aggregator's own count of the day with the ledger's, in the background. Without a key there is no count. */
+/** Compares the aggregator's count of the day with the ledger's, in the background. Without a key there is none. */
 export function openKeyUsage(address: UpstreamAddress, ledger: Ledger, context: GatewayContext) {
   const { settings, configuration, time, metrics, closing } = context;
   if (address().apiKey === undefined) return undefined;

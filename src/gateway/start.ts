@@ -1,9 +1,10 @@
+import { commit, version } from "#build.ts";
 import { type LiveConfig, liveConfig } from "#config/live-config.ts";
 import type { Problem } from "#config/problem.ts";
 import type { Settings } from "#config/settings.ts";
 import type { ModelKey } from "#domain/model.ts";
-import type { HealthReport } from "#http/endpoints/health.ts";
 import { startServer } from "#http/server.ts";
+import type { WorkersView } from "#http/server-options.ts";
 import { RecentNotices } from "#operator/sources.ts";
 import { CallsInFlight } from "#pipeline/execute/calls-in-flight.ts";
 import { FirstEventTimes } from "#pipeline/execute/first-event-times.ts";
@@ -16,7 +17,6 @@ import { timerWheel } from "#platform/timers.ts";
 import { storedTaskMemory } from "#records/task-memory.ts";
 import { type Log, loggedError, logId, silentLog } from "#telemetry/log/log.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
-import pkg from "../../package.json" with { type: "json" };
 import { type GatewayRecords, openRecords } from "./decision-records.ts";
 import { drainRequests } from "./drain.ts";
 import { countReservation, finishedRequests, reportRejection } from "./events.ts";
@@ -34,12 +34,6 @@ import {
   upstreamAddress,
 } from "./open-parts.ts";
 import { openTracing, tracedRequests, tracedUpstream } from "./tracing.ts";
-
-/** The combined answers of all workers; undefined while they cannot be asked. */
-export interface WorkersView {
-  metricsText(): Promise<string | undefined>;
-  health(): Promise<HealthReport | undefined>;
-}
 
 /** Parts that a test or an embedding program replaces. */
 export interface Overrides {
@@ -80,7 +74,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
   const closing = new Closing(timers);
   closing.add(() => live.close());
   const context: GatewayContext = {
-    ...{ version: pkg.version, settings, log, closing },
+    ...{ version, settings, log, closing },
     configuration: new LiveConfiguration(settings, log, live.current()),
     time: { clock, timers, random },
     notices: new RecentNotices(),
@@ -97,7 +91,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
 }
 
 async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, context: GatewayContext) {
-  const { version, settings, configuration, time, log, metrics, closing, sharesDatabase: shared } = context;
+  const { settings, configuration, time, log, metrics, closing, sharesDatabase: shared } = context;
   const { clock } = time;
   const configStatus = () => live.status();
   let kept: GatewayRecords | undefined;
@@ -140,16 +134,16 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
   };
   await pricesRead;
   const http = startServer({
-    ...{ settings, ports, version, configStatus, records, idleSeconds },
+    ...{ settings, ports, version, commit, configStatus, records, idleSeconds },
     keys,
     lastModel: (goal) => lastModels.get(goal),
     dashboard: openDashboard({ ledger, records, health, configStatus, keys, prices, keyUsage }, context),
     traces: tracing && tracedRequests(tracing),
     metricsText() {
       finished.flush();
-      return workers === undefined ? metrics.text() : workers.metricsText();
+      return metrics.text();
     },
-    gatewayHealth: workers && (() => workers.health()),
+    workers,
     onDryRun: metrics.dryRunFinished,
     onRejected: (rejected) => reportRejection(rejected, records, context),
     onCrash: (error, requestId) => log("request_crashed", { request_id: logId(requestId), ...loggedError(error) }),
@@ -194,8 +188,8 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
 }
 
 /**
- * Conversations whose model is known, and for how long after its last answer: aggregators keep the context of a prompt cached
- * for some minutes up to half an hour. One takes about 200 bytes.
+ * Conversations whose model is known, and for how long after its last answer: aggregators keep the context of a prompt
+ * cached for some minutes up to half an hour. One takes about 200 bytes.
  */
 const conversationLimits = { remembered: 20_000, remembered_ms: 1_800_000 };
 

@@ -16,7 +16,6 @@ const breachMs = 21_600_000;
  */
 export class EvidenceSources {
   readonly #runs = new LruMap<number, { readonly failures: number; readonly atMs: number }>(remembered);
-  /** When each conversation has met it. */
   readonly #unusable = new LruMap<string, number>(remembered);
   readonly #breached = new LruMap<string, number>(remembered);
   #unusableInARow = 0;

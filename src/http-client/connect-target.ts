@@ -1,6 +1,6 @@
 import { proxyFor } from "./proxy-environment.ts";
 
-/** Where to connect for a URL, and what each request must say: directly, through a forward proxy, or through a tunnel. */
+/** Where to connect for a URL, and what each request must say: directly, through a forward proxy, or a tunnel. */
 export interface ConnectTarget {
   readonly hostname: string;
   readonly port: number;
@@ -18,8 +18,9 @@ export interface ConnectTarget {
 }
 
 /**
- * How to connect to `url`. Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, in either
- * case), never for loopback. Throws a `RangeError` for an unusable URL or proxy; the message contains no credentials.
+ * How to connect to `url`. Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`,
+ * in either case), never for loopback. Throws a `RangeError` for an unusable URL or proxy; the message contains no
+ * credentials.
  */
 export function connectTargetOf(url: URL): ConnectTarget {
   if (url.protocol !== "http:" && url.protocol !== "https:") {

@@ -1,12 +1,12 @@
 /**
- * What a connection was doing when it failed or was given up: reaching the server or the proxy, asking the proxy for a tunnel, the
- * TLS handshake, or an exchange.
+ * What a connection was doing when it failed or was given up: reaching the server or the proxy, asking the proxy for a
+ * tunnel, the TLS handshake, or an exchange.
  */
 export type ConnectionStage = "connect" | "connect_proxy" | "tunnel" | "handshake" | "exchange";
 
 /**
- * A connection failed. `code` is the system's error code (`ECONNREFUSED`, `ECONNRESET`, `ENOTFOUND`, a certificate error
- * of the TLS library …), or one of this client's: `CLOSED` (the server closed before the response was complete),
+ * A connection failed. `code` is the system's error code (`ECONNREFUSED`, `ECONNRESET`, `ENOTFOUND`, a certificate
+ * error of the TLS library …), or one of this client's: `CLOSED` (the server closed before the response was complete),
  * `PROXY_REFUSED`, `CANCELLED`.
  */
 export class ConnectionError extends Error {
@@ -30,7 +30,7 @@ export class ConnectionError extends Error {
 /** The reason of the TLS library, at the end of a message whose code is the same for all of them. */
 const tlsReason = /:SSL routines:[^:]*:([A-Z0-9_]{3,80})$/;
 
-/** The `code` of any thrown value; empty when it has none. Errors of the TLS library get the names that Node gives them (`ERR_SSL_…`). */
+/** The `code` of any thrown value, "" when it has none. Errors of the TLS library get Node's names (`ERR_SSL_…`). */
 export function errorCodeOf(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : "";
   if (code === "EPROTO" && error instanceof Error) {

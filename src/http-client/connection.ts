@@ -176,7 +176,7 @@ export class Connection implements Transport {
     }
     const head = parser.takeHead();
     if (head !== undefined) {
-      // A response before the request is sent whole: from its head on, the request's bytes are no longer the caller's to keep.
+      // A response before the request is sent whole: from here on the caller need no longer keep the request's bytes.
       this.#unsent = this.#unsent?.map((piece) => piece.slice());
       exchange.onHead(head, parser.framed);
     }
@@ -296,7 +296,7 @@ function tlsOptions(hostname: string): Bun.TLSOptions {
   return { rejectUnauthorized: true, ...(isIP(hostname) === 0 ? { serverName: hostname } : {}) };
 }
 
-/** Checks the certificate's host name. The runtime does so only where it knows the name, which is not the case in a tunnel. */
+/** Checks the certificate's host name. The runtime does so only where it knows it, which it does not in a tunnel. */
 function identityError(hostname: string, socket: Socket): Error | undefined {
   // biome-ignore lint/suspicious/noExplicitAny: the runtime's type of a certificate is not Node's, its value is.
   return checkServerIdentity(hostname, socket.getPeerCertificate() as any);

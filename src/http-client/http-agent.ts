@@ -8,7 +8,8 @@ export interface HttpAgentOptions {
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /**
-   * Milliseconds of a clock that runs on while the machine is suspended, when the monotonic one may stand still. Default: `now`.
+   * Milliseconds of a clock that runs on while the machine is suspended, when the monotonic one may stand still.
+   * Default: `now`.
    */
   readonly wallNow?: () => number;
 }
@@ -22,8 +23,8 @@ const maxIdle = 256;
 export type RequestHead = string & { readonly requestHead: unique symbol };
 
 /**
- * Sends requests to one URL over HTTP/1.1 and pools the connections of POST requests. The most recently used connection is
- * reused first, so that surplus ones expire.
+ * Sends requests to one URL over HTTP/1.1 and pools the connections of POST requests. The most recently used connection
+ * is reused first, so that surplus ones expire.
  */
 export class HttpAgent implements ConnectionPool {
   readonly #target: ConnectTarget;
@@ -44,18 +45,15 @@ export class HttpAgent implements ConnectionPool {
   /** Throws a `RangeError` for a value that is not valid in a header; the message does not contain the value. */
   head(headers: { readonly [name: string]: string }, method: "POST" | "GET" = "POST"): RequestHead {
     const { target, host, proxyHeaders } = this.#target;
-    let text = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${proxyHeaders}`;
-    for (const [name, value] of Object.entries(headers)) {
-      if (!isHeaderValue(value)) throw new RangeError(`the header ${name} contains characters that cannot be sent`);
-      text += `${name}: ${value}\r\n`;
-    }
-    return text as RequestHead; // the only constructor of the branded type
+    const first = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${proxyHeaders}`;
+    // The one place that makes one.
+    return Object.entries(headers).reduce((head, [name, value]) => withHeader(head, name, value), first as RequestHead);
   }
 
   /**
-   * Sends a request, on an idle connection if there is one. `fresh`: on a new one, which is closed afterwards.
-   * `onSent` is called when the request is being written. A body of megabytes had better be encoded before, in pieces. Pieces are
-   * read until the head of the response or a failure has come, and not later.
+   * Sends a request, on an idle connection if there is one. `fresh`: on a new one, which is closed afterwards. `onSent`
+   * is called when the request is being written. A body of megabytes had better be encoded before, in pieces. Pieces
+   * are read until the head of the response or a failure has come, and not later.
    */
   post(head: RequestHead, body: string | readonly Uint8Array[], fresh: boolean, onSent: () => void): HttpExchange {
     const exchange = new HttpExchange(onSent);
@@ -85,14 +83,12 @@ export class HttpAgent implements ConnectionPool {
   }
 
   /**
-   * Closes the connections that have been idle since before `sentMs`: a request that was sent then, on one of their kind, has got no
-   * answer, and a network that has forgotten one connection has mostly forgotten them all.
+   * Closes the connections that have been idle since before `sentMs`: a request that was sent then, on one of their
+   * kind, has got no answer, and a network that has forgotten one connection has mostly forgotten them all.
    */
   closeIdleSince(sentMs: number): void {
     const kept = this.#idle.filter(({ idleSince }) => idleSince > sentMs);
-    const suspects = this.#idle.filter(({ idleSince }) => idleSince <= sentMs);
-    this.#idle.splice(0, this.#idle.length, ...kept);
-    for (const connection of suspects) connection.close();
+    for (const connection of this.#idle.splice(0, this.#idle.length - kept.length)) connection.close();
   }
 
   remove(connection: Connection): void {
@@ -101,14 +97,13 @@ export class HttpAgent implements ConnectionPool {
   }
 
   #takeIdle(): Connection | undefined {
-    const newest = this.#idle.pop();
+    const newest = this.#idle.at(-1);
     if (newest === undefined) return undefined;
     const isFresh = this.#now() - newest.idleSince <= keepAliveMs;
     // After a night's sleep the upstream has long closed them, and none of its packets arrived.
-    if (isFresh && this.#wallNow() - this.#idleSinceWall <= keepAliveMs) return newest;
+    if (isFresh && this.#wallNow() - this.#idleSinceWall <= keepAliveMs) return this.#idle.pop();
     // The others have been idle even longer.
-    newest.close();
-    for (const connection of this.#idle.splice(0)) connection.close();
+    this.closeIdleSince(newest.idleSince);
     return undefined;
   }
 }
@@ -125,7 +120,7 @@ function withStart(start: string, pieces: readonly Uint8Array[], length: number)
 /** The head with one more line. Throws a `RangeError` for a value that is not valid in a header. */
 export function withHeader(head: RequestHead, name: string, value: string): RequestHead {
   if (!isHeaderValue(value)) throw new RangeError(`the header ${name} contains characters that cannot be sent`);
-  return `${head}${name}: ${value}\r\n` as RequestHead; // as `head` makes it
+  return `${head}${name}: ${value}\r\n` as RequestHead; // one more line of it
 }
 
 /** Printable ASCII, without white space around it; also the empty value. */

@@ -3,8 +3,8 @@ import { isIP } from "node:net";
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy that an environment names for a URL, as curl reads it: `https_proxy` or `http_proxy`, else `all_proxy`, in either case, unless
- * `no_proxy` excepts the host; never for loopback. "" where there is none.
+ * The proxy that an environment names for a URL, as curl reads it: `https_proxy` or `http_proxy`, else `all_proxy`, in
+ * either case, unless `no_proxy` excepts the host; never for loopback. "" where there is none.
  */
 export function proxyFor(url: URL, env: Env): string {
   const read = (name: string) => env[name] || env[name.toUpperCase()] || "";
@@ -18,7 +18,7 @@ export function proxyFor(url: URL, env: Env): string {
   return excepted ? "" : proxy;
 }
 
-/** Whether an entry of `no_proxy` is about a host: `*`, a name and all below it, an address, a network; each may have a port. */
+/** Whether an entry of `no_proxy` is about a host: `*`, a name and all below it, an address, a network; with a port or not. */
 function matches(entry: string, host: string, port: number): boolean {
   if (entry === "" || entry === "*") return entry === "*";
   const [, bracketed, plain = "", ofPort] = /^(?:\[([^\]]*)\]|([^:]*(?::[^:]*:.*)?))(?::(\d+))?$/.exec(entry) ?? [];

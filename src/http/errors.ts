@@ -37,8 +37,8 @@ export function errorHeaders({ status, retryAfterS, shouldRetry, headers }: Http
 }
 
 /**
- * SDKs of the Stainless family name their language; the Vercel AI SDK and OpenRouter's SDK name themselves. The AI SDK writes
- * `ai-sdk/openai-compatible/2.0.87`, from version 7 on `ai-sdk-openai-compatible/3.0.92`.
+ * SDKs of the Stainless family name their language; the Vercel AI SDK and OpenRouter's SDK name themselves. The AI SDK
+ * writes `ai-sdk/openai-compatible/2.0.87`, from version 7 on `ai-sdk-openai-compatible/3.0.92`.
  */
 const sdkAgents = /(?:^|[\s(])(?:ai|ai-sdk(?:-[\w-]{1,40})?)\/|openrouter/i;
 

@@ -11,7 +11,7 @@ export function notFound(request: Request, table: EndpointTable): HttpError {
   const endpoint = Object.hasOwn(table, known) ? table[known] : undefined;
   if (endpoint === undefined) return nothingAt(path, table);
   const allow = endpoint.method === "GET" ? "GET, HEAD" : endpoint.method;
-  // The router compares what was sent; a path that only means the same is not served, or rules of a proxy could be evaded.
+  // The router compares what was sent. A path that only means the same is not served: it could evade a proxy's rules.
   if (allow.split(", ").includes(request.method)) return errorOf("not_found.segments", { path });
   const { method } = request;
   return { ...errorOf("method_not_allowed", { taker: "This path does", method, allow }), headers: { allow } };

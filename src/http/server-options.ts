@@ -52,15 +52,28 @@ export interface RejectedRequest {
   readonly method: string;
   readonly status: number;
   readonly code: string | undefined;
-  /** The field or header at fault, what stood in `model`, and the label of the caller's key, as far as they are known. */
+  /** The field or header at fault, what stood in `model`, and the label of the caller's key, where known. */
   readonly param: string | undefined;
   readonly model: string | undefined;
   readonly label: string | undefined;
 }
 
+export interface HealthReport {
+  readonly status: number;
+  readonly body: HealthAnswer;
+}
+
+/** The combined answers of all workers; undefined while they cannot be asked. */
+export interface WorkersView {
+  metricsText(): Promise<string | undefined>;
+  health(): Promise<HealthReport | undefined>;
+}
+
 export interface ServerOptions {
   readonly settings: Settings;
   readonly version: string;
+  /** The commit that the program was made of. */
+  readonly commit: () => string;
   readonly ports: Ports;
   /** The tokens of `AUTH_KEYS_FILE`; undefined: every long-enough one is accepted. */
   readonly keys: () => AuthKeys | undefined;
@@ -69,10 +82,9 @@ export interface ServerOptions {
   readonly lastModel: (goal: string) => { readonly model: string; readonly atMs: number } | undefined;
   /** Whether the files' configuration is in force, for `/healthz`. */
   readonly configStatus: () => ConfigStatus;
-  /** Of all workers together, where there are several; undefined when it is not available now. */
-  readonly metricsText: () => Promise<string | undefined>;
-  /** The report of all workers together, where there are several; undefined when it is not available now. */
-  readonly gatewayHealth?: (() => Promise<{ status: number; body: HealthAnswer } | undefined>) | undefined;
+  readonly metricsText: () => Promise<string>;
+  /** Where there are several workers: they answer as one gateway. */
+  readonly workers?: WorkersView | undefined;
   /** Present where requests are traced. */
   readonly traces?: RequestTraces | undefined;
   /** Answers everything under `/dashboard`, all methods. */

@@ -43,7 +43,7 @@ const nextTick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 export type HttpServer = ReturnType<typeof startServer>;
 
-/** Starts the HTTP server: each request passes the checks of its endpoint, in the order that the reference documents. */
+/** Starts the HTTP server: each request passes the checks of its endpoint, then its handler answers. */
 export function startServer(options: ServerOptions) {
   const { settings, ports, idleSeconds = defaultIdleSeconds } = options;
   const connection: ServerConnection = {
@@ -162,7 +162,7 @@ function endpointTable(options: ServerOptions, state: ServerState, checks: Endpo
 /** @param tracedAs the path that the traces of the requests name; undefined: they are not traced */
 type Serve = (endpoint: Omit<Endpoint, "method">, tracedAs?: string) => (request: Request) => Promise<Response>;
 
-/** What is done with every request: its context, the endpoint's checks, its answer, and what is recorded of an error. */
+/** What is done with every request: its context, the endpoint's checks, its answer, the report of an error. */
 function requestServer(options: ServerOptions, connection: ServerConnection): Serve {
   const { ports, settings, onCrash, traces } = options;
   // Enough that callers who send somewhat too much read the refusal only after they have sent it all.

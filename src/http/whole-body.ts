@@ -1,6 +1,6 @@
 /**
- * Up to about 15 KiB the runtime sends head and body of a response together. Of a longer one it sends each piece of the head by itself,
- * four for a header: some sixty system calls and packets.
+ * Up to about 15 KiB the runtime sends head and body of a response together. Of a longer one it sends each piece of the
+ * head by itself, four for a header: some sixty system calls and packets.
  */
 const sentTogether = 15_000;
 /** Longer bodies are not copied once more for it. */

@@ -19,20 +19,19 @@ export interface OperatorAction {
   readonly detail: string;
 }
 
-/**
- * The audit log in the database that a URL names, where it outlives log files. Brings the schema up to date; rejects when the database
- * cannot be reached.
- */
+type NewAction = Pick<OperatorAction, "action" | "target"> & Partial<Pick<OperatorAction, "detail">>;
+
+/** The audit log in the database that a URL names, where it outlives log files. Rejects when the database cannot be reached. */
 export async function openOperatorActions(databaseUrl: string, clock = systemClock) {
   const database = await openStoreDatabase(databaseUrl);
   const columns = "at_ms, operator, action, target, detail";
   return {
     /** Writes what was just done. Throws where it cannot be made durable. */
-    async add({ name, by }: Operator, entry: Pick<OperatorAction, "action" | "target" | "detail">): Promise<void> {
-      const values = [Math.round(clock.now()), `${name} (${by})`, entry.action, entry.target, entry.detail];
+    async add({ name, by }: Operator, { action, target, detail = "" }: NewAction): Promise<void> {
+      const values = [Math.round(clock.now()), `${name} (${by})`, action, target, detail];
       await database.write([`INSERT INTO operator_action (${columns}) VALUES (?, ?, ?, ?, ?)`, ...values]).catch(() => {
-        const detail = "It is done, but could not be written into the audit log.";
-        throw new OperatorProblem("unavailable", detail, "audit_unavailable");
+        const problem = "It is done, but could not be written into the audit log.";
+        throw new OperatorProblem("unavailable", problem, "audit_unavailable");
       });
     },
     /** The newest first. */

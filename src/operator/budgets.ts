@@ -23,7 +23,6 @@ import type { OperatorStores } from "./stores.ts";
 
 const maxHolds = 1_000;
 
-/** What is in force now. */
 interface InForce {
   /** Of the policy; without them accounts show the cap of their last request. */
   readonly caps: Caps | undefined;

@@ -1,5 +1,4 @@
 import type { ModelRegistry } from "#domain/model.ts";
-import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
 import {
   contributionsOf,
@@ -9,7 +8,6 @@ import {
   evidenceOf,
   expectedCost,
 } from "#pipeline/dry-run.ts";
-import type { RequestSize } from "#pipeline/request-size.ts";
 import { OperatorProblem } from "./problem.ts";
 
 /** The limit of JSON values: more than a long conversation has. */
@@ -33,15 +31,8 @@ export function dryRunOfChat(body: object, options: DryRunOptions): DryRun {
   throw new OperatorProblem("invalid", `chat answers ${run.status} ${run.code}: ${run.detail}`, run.code);
 }
 
-/** One decision with what it was made from. */
-interface Routed {
-  readonly decision: RoutingDecision;
-  readonly task: RoutingTask;
-  readonly runtime: RuntimeState;
-  readonly size: RequestSize;
-  /** Credentials that the privacy gate replaced; absent for a stated task. */
-  readonly redactions?: number;
-}
+/** One decision with what it was made from. `redactions`: absent for a stated task. */
+type Routed = Pick<DryRun, "decision" | "task" | "runtime" | "size"> & Partial<Pick<DryRun, "redactions">>;
 
 /** A decision as data, with the inferred task, the contributions, the rules and the cost. */
 export function routedRecord({ decision, task, runtime, size, redactions }: Routed, registry: ModelRegistry) {

@@ -40,11 +40,10 @@ export async function addKey(
   const key = callerKey(label, limits);
   const same = notRevoked(listed, ofFile).find((one) => one?.label === label);
   // Keys of a label share one account and one rate.
-  if (same != null && (same.dayHard !== key.dayHard || same.rpm !== key.rpm))
-    throw new OperatorProblem(
-      "conflict",
-      `There is a key ${label} with another cap or rate, and they share one account.`,
-    );
+  if (same != null && (same.dayHard !== key.dayHard || same.rpm !== key.rpm)) {
+    const detail = `There is a key ${label} with another cap or rate, and they share one account.`;
+    throw new OperatorProblem("conflict", detail);
+  }
   const token = `sgw_${Buffer.from(crypto.getRandomValues(new Uint8Array(30))).toString("base64url")}`;
   await store.add({ digest: tokenDigest(token), key, createdMs: Math.round(nowMs), createdBy: operator.name });
   const detail = Object.entries(limits).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
@@ -63,13 +62,11 @@ export async function revokeKey(
   const store = await stores.keys();
   const inFile = [...(ofFile?.values() ?? [])].some((key) => key?.label === label);
   const revoked = await store.revoke(label, Math.round(nowMs));
-  if (revoked > 0) await (await stores.actions()).add(operator, { action: "key_revoked", target: label, detail: "" });
+  if (revoked > 0) await (await stores.actions()).add(operator, { action: "key_revoked", target: label });
   if (inFile) throw new OperatorProblem("conflict", `${label} stands in AUTH_KEYS_FILE: remove its line there.`);
   if (revoked > 0) return { label, revoked };
-  const close = nearest(
-    label,
-    (await store.list()).map(({ key }) => key.label),
-  );
+  const labels = (await store.list()).map(({ key }) => key.label);
+  const close = nearest(label, labels);
   const hint = close === undefined ? "" : `; did you mean ${close}?`;
   throw new OperatorProblem("not_found", `There is no key ${label} in force${hint}`, "not_found");
 }
@@ -80,26 +77,17 @@ export async function listKeys(
   { ofFile, nowMs, keptMs }: Known & { readonly keptMs: number },
 ) {
   const [store, admin, records] = await Promise.all([stores.keys(), stores.admin(), stores.records()]);
-  const stored = (await store.list()).map(({ key, revokedMs, ...row }) => ({
-    ...row,
-    key,
-    from: "database" as const,
-    revokedMs,
-  }));
-  const filed = [...(ofFile?.entries() ?? [])].map(([digest, key]) => {
-    return { digest, key, from: "file" as const, createdMs: null, createdBy: null, revokedMs: null };
-  });
+  const stored = (await store.list()).map((row) => ({ ...row, from: "database" as const }));
+  const inFile = { from: "file" as const, createdMs: null, createdBy: null, revokedMs: null };
+  const filed = [...(ofFile?.entries() ?? [])].map(([digest, key]) => ({ ...inFile, digest, key }));
   const day = await admin.today();
   const { fromMs, toMs } = utcDayRange(nowMs);
   const all = [...stored, ...filed];
+  const keys = all.map(({ key }) => key);
   const [used, today, accounts] = await Promise.all([
     records.groups("label", { fromMs: Math.max(0, nowMs - keptMs), toMs }, maxKeys),
     records.groups("label", { fromMs, toMs }, maxKeys),
-    keyAccounts(
-      admin,
-      all.map(({ key }) => key),
-      day,
-    ),
+    keyAccounts(admin, keys, day),
   ]);
   return all.map(({ digest, key, from, createdMs, createdBy, revokedMs }) => {
     const account = key === null ? undefined : accounts.find(({ id }) => id === keyAccountOf(key.label, day));

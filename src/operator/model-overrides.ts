@@ -28,21 +28,13 @@ export async function overrideModel(
     const detail = `no model ${JSON.stringify(model)} in the registry; ${hint}`;
     throw new OperatorProblem("not_found", detail, "unknown_model");
   }
-  const change = {
-    model,
-    action,
-    by: `${operator.name}@${operator.by === "shell" ? "shell" : "dashboard"}`,
-    at_ms: systemClock.now(),
-  };
-  await ports.override({ ...change, atMs: change.at_ms });
-  await (await ports.actions()).add(operator, {
-    action: audited[action],
-    target: model,
-    detail: "",
-  });
+  const by = `${operator.name}@${operator.by === "shell" ? "shell" : "dashboard"}`;
+  const atMs = systemClock.now();
+  await ports.override({ model, action, by, atMs });
+  await (await ports.actions()).add(operator, { action: audited[action], target: model });
   const stays = action === "enable" && models.get(model)?.enabled === false;
   const follows = stays
     ? "The registry file disables it, and that stands."
     : "Every gateway on this database follows within a second.";
-  return { ...change, follows };
+  return { model, action, by, at_ms: atMs, follows };
 }

@@ -1,25 +1,4 @@
 /**
- * Promises for the end of a tick of the event loop: one for all who ask in that tick, in whose order they go on. What is processed
- * together finds its code and tables in the processor's caches; processed one by one, between reads and writes of other requests,
- * each piece costs several times as much.
- */
-export function endsOfTicks(): () => Promise<void> {
-  let tick: PromiseWithResolvers<void> | undefined;
-  const end = () => {
-    const ended = tick;
-    tick = undefined;
-    ended?.resolve();
-  };
-  return () => {
-    if (tick === undefined) {
-      tick = Promise.withResolvers();
-      setImmediate(end);
-    }
-    return tick.promise;
-  };
-}
-
-/**
  * Gives ticks of the event loop to work that takes tens of milliseconds: one waiter a tick, in order of arrival. So two such pieces
  * of work, of one request or of two, never run without other requests being served in between.
  */

@@ -35,10 +35,10 @@ const anchorsOf = (page: string) =>
 test("the index of the decisions lists every record with its title, and no other, by topic", () => {
   const rows = read("docs/decisions/README.md")
     .split("\n")
-    .filter((line) => line.startsWith("| ["));
+    .filter((line) => line.startsWith("* ["));
   const expected = records.map((file) => {
     const title = /^# \d{4}: (.+)$/m.exec(read(`docs/decisions/${file}`))?.[1];
-    return `| [${file.slice(0, 4)}](${file}) | ${title} |`;
+    return `* [${file.slice(0, 4)}](${file}): ${title}`;
   });
   expect(rows.toSorted()).toEqual(expected);
 });

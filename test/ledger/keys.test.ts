@@ -56,6 +56,10 @@ test.each(databases().map(({ name, open }) => [name, open] as const))(
     const small = { max_tokens: 100 };
     await eventually(async () => (await status(one, tight, small)) === 200);
     while ((await status(one, tight, small)) === 200);
+    const detailFor = async (bearer: string): Promise<string> =>
+      (await (await one.chat(small, { authorization: `Bearer ${bearer}` })).json()).detail;
+    expect(await detailFor(tight)).toContain("or wait for the next UTC day");
+    expect(await detailFor(never)).toContain("waiting does not help");
     const line = { kind: "key", name: "tight", hard_nano_usd: 300_000, cap_from: "key" };
     await eventually(async () => (await api("budgets")).keys.some(({ used_share }: Answer) => used_share >= 0.8));
     expect((await api("budgets")).keys[0]).toMatchObject(line);

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Page } from "playwright-core";
 import { sampleRequest } from "#cli/commands/sample-requests.ts";
-import { eventually } from "../harness/gateway.ts";
+import { tokenDigest } from "#config/auth-keys.ts";
+import { eventually, token } from "../harness/gateway.ts";
 import { type DashboardGateway, startDashboard } from "./fixture.ts";
 import { accessibilityProblems, closeBrowser, openPage } from "./page.ts";
 
@@ -70,15 +72,21 @@ const looks = [
   { theme: "dark", width: 390, height: 844 },
 ] as const;
 
+const keysFile = join(tmpdir(), `dashboard-keys-${process.pid}`);
 let dashboard: DashboardGateway;
 beforeAll(async () => {
-  dashboard = await startDashboard(screenshotFolder === undefined ? {} : { policy: { budget: smallCaps } });
+  const keys = { ci: [token, "0.1"], laptop: ["token-of-a-laptop", "1"] } as const;
+  const lines = Object.entries(keys).map(([label, [key, usd]]) => `${tokenDigest(key)} ${label} day_hard_usd=${usd}\n`);
+  writeFileSync(keysFile, lines.join(""));
+  const options = screenshotFolder === undefined ? {} : { policy: { budget: smallCaps } };
+  dashboard = await startDashboard({ ...options, env: { AUTH_KEYS_FILE: keysFile } });
   await dashboard.traffic();
   if (screenshotFolder !== undefined) await sendSamples(dashboard, 720);
 });
 afterAll(async () => {
   await dashboard[Symbol.asyncDispose]();
   await closeBrowser();
+  rmSync(keysFile);
 });
 
 /** The other two looks are in the long run, and in that of the screenshots. */

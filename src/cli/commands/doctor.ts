@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { commit, version } from "#build.ts";
 import type { CommandSpec } from "#cli/options.ts";
 import { codeFor, exitCodes, type Result } from "#cli/output.ts";
 import { loadAuthKeys } from "#config/auth-keys.ts";
@@ -9,7 +10,7 @@ import { formatProblems, oneLine } from "#config/problem.ts";
 import { type ConfiguredFiles, parseSettings, type Settings } from "#config/settings.ts";
 import { databaseLocationOf } from "#db/database-url.ts";
 import { maxStreams } from "#http/limits/overload.ts";
-import { dependencies, version } from "../../../package.json";
+import { dependencies } from "../../../package.json";
 import { type Check, checkPostgres, checkSqlite, checkUpstream, errorCode, fail, ok, warn } from "./doctor-checks.ts";
 import { type RunningGateway, runningGateway } from "./healthcheck.ts";
 
@@ -112,6 +113,7 @@ function checkRunning({ health, demo }: RunningGateway, settings: Settings, conf
   const mode = (isDemo: boolean) => (isDemo ? "demo" : "with an upstream");
   const facts: readonly (readonly [what: string, its: string | undefined, ours: string | undefined])[] = [
     ["version", health.version, version],
+    ["commit", health.commit, commit()],
     ["mode", mode(demo), mode(settings.upstream.kind === "demo")],
     ["database", health.database.kind, databaseLocationOf(settings.databaseUrl).kind],
     ["configuration", hash, config === undefined || state === "refused" ? hash : configHash(config)],

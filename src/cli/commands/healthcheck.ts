@@ -5,7 +5,7 @@ import { type CommandSpec, settingsInForce } from "#cli/options.ts";
 import { codeFor, type Result } from "#cli/output.ts";
 import { isSection } from "#config/config-file.ts";
 import { hostAndPort } from "#config/host-names.ts";
-import type { HealthReport } from "#http/endpoints/health.ts";
+import type { HealthReport } from "#http/server-options.ts";
 import { unavailable } from "#operator/problem.ts";
 
 export const commands: readonly CommandSpec[] = [

@@ -80,7 +80,7 @@ function envFile(chosen: Readonly<Record<string, string | undefined>>): string {
 /** The soft caps are 40 % of the hard ones: above them, optional pro requests go to flash. */
 function policyFile({ perDayUsd, perGoalUsd }: InitOptions): string {
   const soft = (hard: NanoUsd) => formatUsd(Math.floor(hard * 0.4));
-  return `# Your routing policy: only what differs from the defaults has to stand here, for example:
+  return `# Your routing policy: only what differs from the defaults has to stand here.
 # smart-gateway policy show    prints all keys with what is in force
 # smart-gateway policy check   says what is wrong with this file
 # Changes are taken over while the gateway runs.

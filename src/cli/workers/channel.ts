@@ -1,6 +1,6 @@
 import { EventEmitter, once } from "node:events";
-import type { Gateway, WorkersView } from "#gateway/start.ts";
-import type { HealthReport } from "#http/endpoints/health.ts";
+import type { Gateway } from "#gateway/start.ts";
+import type { HealthReport, WorkersView } from "#http/server-options.ts";
 import type { MetricSnapshot } from "#telemetry/metrics/declarations.ts";
 import { expositionText } from "#telemetry/metrics/snapshot.ts";
 

@@ -1,10 +1,10 @@
+import { version } from "#build.ts";
 import type { Settings } from "#config/settings.ts";
 import { worstReport } from "#http/endpoints/health.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
 import type { MetricSnapshot } from "#telemetry/metrics/declarations.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { mergeMetrics, withoutGauges } from "#telemetry/metrics/snapshot.ts";
-import { version } from "../../../package.json";
 import { Channel, type Message, type Report } from "./channel.ts";
 
 /** In the environment of a worker: its number, from 1. */

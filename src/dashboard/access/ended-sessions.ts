@@ -24,7 +24,7 @@ export function endedSessions({ stores, clock }: Pick<OperatorSources, "stores" 
     async end(id: string, operator: Operator): Promise<void> {
       ids.add(id);
       const actions = await stores.actions().catch(() => undefined);
-      await actions?.add(operator, { action: "session_ended", target: id, detail: "" });
+      await actions?.add(operator, { action: "session_ended", target: id });
     },
   };
 }

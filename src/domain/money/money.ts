@@ -1,6 +1,7 @@
 /**
- * Money is whole nano-dollars (1 USD = 1_000_000_000), so that sums are exact and no cap is decided by a rounding error.
- * A JavaScript safe integer holds nine million dollars in this unit; anything larger is refused where it is made.
+ * Money is whole nano-dollars (1 USD = 1_000_000_000), so that sums are exact and no cap is decided by a rounding
+ * error. A JavaScript safe integer holds nine million dollars in this unit; anything larger is refused where it is
+ * made.
  */
 declare const unit: unique symbol;
 
@@ -13,7 +14,7 @@ export type NanoUsdPerMTok = number & { readonly [unit]: "nano-usd-per-mtok" };
 const nanoPerUsd = 1_000_000_000;
 const DIGIT_0 = 0x30;
 
-/** Brands a whole, safe, non-negative number as money. Throws a RangeError for anything else: that is a defect, not input. */
+/** Brands a whole, safe, non-negative number as money. Throws a RangeError for anything else, which is a defect. */
 export function nanoUsd(value: number): NanoUsd {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`not an amount in nano-USD: ${value}`);
   return value as NanoUsd;
@@ -21,7 +22,7 @@ export function nanoUsd(value: number): NanoUsd {
 
 export const zeroUsd: NanoUsd = nanoUsd(0);
 
-/** The largest amount, about nine million dollars, and so above every cap: a policy's caps end at one million. Larger sums become this. */
+/** The largest amount, nine million dollars, above every cap: a policy's end at one million. Larger sums become this. */
 export const maxUsd: NanoUsd = nanoUsd(Number.MAX_SAFE_INTEGER);
 
 /** A sum of amounts, each of them whole and not negative, that never throws: above `maxUsd` it is `maxUsd`. */
@@ -59,8 +60,8 @@ export function parseUsd(text: string, rounding: "up" | "down" = "up"): NanoUsd 
 /**
  * A number in US dollars (as YAML and JSON give it) to nano-dollars, by way of its shortest decimal text.
  *
- * Mostly the text need not be made: if the nearest whole number of nano-dollars, of at most 15 digits, converts to the same
- * float, it is that text, because two decimals of 15 digits are never the same float.
+ * Mostly the text need not be made: if the nearest whole number of nano-dollars, of at most 15 digits, converts to the
+ * same float, it is that text, because two decimals of 15 digits are never the same float.
  */
 export function usdToNano(usd: number, rounding: "up" | "down" = "up"): NanoUsd | undefined {
   const nearest = Math.round(usd * nanoPerUsd);
@@ -81,8 +82,8 @@ export function formatUsd(amount: number): string {
 }
 
 /**
- * Nano-USD as people read them, on the page, in sentences and in tables of commands: at most four significant digits, cents from a
- * dollar on, whole dollars from a hundred on. Something is never shown as `$0.00`.
+ * Nano-USD as people read them, on the page, in sentences and in tables of commands: at most four significant digits,
+ * cents from a dollar on, whole dollars from a hundred on. Something is never shown as `$0.00`.
  */
 export function dollarText(nano: number): string {
   if (nano === 0) return "$0";

@@ -8,10 +8,10 @@ export interface TimeSpan {
 }
 
 /**
- * The highest of each rate that can apply to a call with at most so many prompt tokens: base, tiers up to the bound, and every
- * window whatever the time. Windows are not narrowed to the hours that the call can reach: that would make a decision
- * depend on the clock, and the bound on how far this clock and the aggregator's differ, to save a hold that is released
- * when the call ends.
+ * The highest of each rate that can apply to a call with at most so many prompt tokens: base, tiers up to the bound,
+ * and every window whatever the time. Windows are not narrowed to the hours that the call can reach: that would make a
+ * decision depend on the clock, and the bound on how far this clock and the aggregator's differ, to save a hold that is
+ * released when the call ends.
  */
 export function highestRates(price: Price, inputTokens: number): Rates {
   let rates: Rates = price;
@@ -20,10 +20,10 @@ export function highestRates(price: Price, inputTokens: number): Rates {
 }
 
 /**
- * The rates of a call with so many prompt tokens that was under way during a span of time. Of the tiers it has reached the
- * highest counts. Where more than one rate may have been in force (a window opened or closed meanwhile, a tier and a window
- * both apply, or the time is not known) the highest counts, so that the result is never below the invoice and never above
- * `highestRates`.
+ * The rates of a call with so many prompt tokens that was under way during a span of time. Of the tiers it has reached
+ * the highest counts. Where more than one rate may have been in force (a window opened or closed meanwhile, a tier and
+ * a window both apply, or the time is not known) the highest counts, so that the result is never below the invoice and
+ * never above `highestRates`.
  */
 export function ratesOf(price: Price, inputTokens: number, during?: TimeSpan): Rates {
   if (price.bands === undefined) return price;
@@ -43,15 +43,15 @@ export function ratesOf(price: Price, inputTokens: number, during?: TimeSpan): R
     within = higherRatesOf(within, band.rates);
     if (overlap === "whole") wholeWindows.push(band.rates);
   }
-  // A window that covers the whole span replaces the base rates it names, but not a tier's: there the higher rate counts.
+  // A window that covers the whole span replaces the base rates it names, not a tier's: there the higher rate counts.
   let rates: Rates = tier;
   for (const named of wholeWindows) rates = { ...rates, ...named };
   return withHigherRates(withHigherRates(rates, tiered), within);
 }
 
 /**
- * The price for a call that asks for prompt caching (`cache_control`). Where the price of cache writes is unknown, twice the
- * input price is taken: the most that providers charge (for a cache of one hour).
+ * The price for a call that asks for prompt caching (`cache_control`). Where the price of cache writes is unknown,
+ * twice the input price is taken: the most that providers charge (for a cache of one hour).
  */
 export function priceWithCacheWrites(price: Price): Price {
   if (price.cacheWrite !== undefined) return price;

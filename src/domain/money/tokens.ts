@@ -4,8 +4,8 @@ import { type NanoUsd, nanoUsd, saturatedUsd } from "./money.ts";
 import { highestRates, ratesOf, type TimeSpan } from "./prices.ts";
 
 /**
- * Tokens of one attempt, as the upstream counts them. `output` includes reasoning tokens, `input` includes those read from
- * the prompt cache (`cachedInput`) and those written to it (`cacheWrite`).
+ * Tokens of one attempt, as the upstream counts them. `output` includes reasoning tokens, `input` includes those read
+ * from the prompt cache (`cachedInput`) and those written to it (`cacheWrite`).
  */
 export interface TokenUsage {
   readonly input: number;
@@ -16,9 +16,9 @@ export interface TokenUsage {
 }
 
 /**
- * What `usage` costs, rounded up once per attempt, so that a sum of costs is never below the invoice. `during` is the time
- * of the call, for prices that depend on it; without it the most expensive hours count. Never above `holdFor` of a bound that
- * holds the usage.
+ * What `usage` costs, rounded up once per attempt, so that a sum of costs is never below the invoice. `during` is the
+ * time of the call, for prices that depend on it; without it the most expensive hours count. Never above `holdFor` of a
+ * bound that holds the usage.
  */
 export function costOf(usage: TokenUsage, price: Price, during?: TimeSpan): NanoUsd {
   const rates = ratesOf(price, usage.input, during);
@@ -40,8 +40,8 @@ export function costOf(usage: TokenUsage, price: Price, during?: TimeSpan): Nano
 }
 
 /**
- * The most that an attempt can cost: every byte an input token of the most expensive kind, every allowed output token used, `choices`
- * times, in the most expensive band that the call can reach.
+ * The most that an attempt can cost: every byte an input token of the most expensive kind, every allowed output token
+ * used, `choices` times, in the most expensive band that the call can reach.
  */
 export function holdFor(bound: { inputTokens: number; outputTokens: number; choices: number }, price: Price): NanoUsd {
   const rates = highestRates(price, bound.inputTokens);
@@ -72,8 +72,9 @@ const tokensPerRequest = 64;
  * No tokenizer makes more input tokens of this body: a token of a byte-level tokenizer covers at least one byte, so the
  * UTF-8 bytes of everything sent, and what chat templates add, bound the prompt from above.
  *
- * The bytes are counted on the serialized body, which is all text sent plus its JSON: escapes only make it longer, and no
- * text is in the prompt that is not in the body. That one number covers every field, also those the gateway does not know.
+ * The bytes are counted on the serialized body, which is all text sent plus its JSON: escapes only make it longer, and
+ * no text is in the prompt that is not in the body. That one number covers every field, also those the gateway does not
+ * know.
  */
 export function inputBoundOf(body: JsonObject): number {
   const messages = Array.isArray(body["messages"]) ? body["messages"].length : 0;

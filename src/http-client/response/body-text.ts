@@ -86,8 +86,8 @@ const formats: ReadonlyMap<string, "gzip" | "deflate" | "brotli" | "zstd"> = new
 ]);
 
 /**
- * The decompressed text of a body whose server ignored `Accept-Encoding: identity`; undefined for an unknown coding. `body`
- * returns one character for each byte. Reads reject with the decompressor's error when the data is malformed.
+ * The decompressed text of a body whose server ignored `Accept-Encoding: identity`; undefined for an unknown coding.
+ * `body` returns one character for each byte. Reads reject with the decompressor's error when the data is malformed.
  */
 export function decompressed(body: TextReader, coding: string): TextReader | undefined {
   const format = formats.get(coding);

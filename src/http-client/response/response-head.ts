@@ -54,8 +54,8 @@ export function parseHead(text: string, end: number): ResponseHead {
 }
 
 /**
- * Where the name and the value of each header begin and end: four indexes a line. Checks that every line ends in CR LF and has no
- * control characters, and that every header line starts with a name and a colon, so none is folded.
+ * Where the name and the value of each header begin and end: four indexes a line. Checks that every line ends in CR LF
+ * and has no control characters, and that every header line starts with a name and a colon, so none is folded.
  */
 function headerLinesOf(text: string, end: number): readonly number[] {
   const lines: number[] = [];
@@ -121,7 +121,7 @@ function isBlank(char: number, tabs: boolean): boolean {
 /** The headers that frame the body. */
 const framingHeaders: ReadonlySet<string> = new Set(["content-length", "transfer-encoding"]);
 
-/** Headers, searched on demand: of a dozen headers two or three are read, and making strings of all costs more than all the rest. */
+/** Headers, searched on demand: of a dozen two or three are read, and making strings of all costs more than all else. */
 export class HeaderFields {
   readonly #text: string;
   readonly #lines: readonly number[];

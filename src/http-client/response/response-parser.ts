@@ -45,14 +45,14 @@ type State =
 type FramingState = Exclude<State, "head" | "length" | "chunk" | "until_close" | "complete">;
 
 /**
- * Parses one HTTP/1.1 response from bytes that may be split anywhere. After each `push`, the bytes of the body are between
- * `bodyStart` and `bodyEnd` of the pushed piece: chunk framing is removed in place, so that a body needs no copy and is
- * delivered in one part, however many chunks one piece holds.
+ * Parses one HTTP/1.1 response from bytes that may be split anywhere. After each `push`, the bytes of the body are
+ * between `bodyStart` and `bodyEnd` of the pushed piece: chunk framing is removed in place, so that a body needs no
+ * copy and is delivered in one part, however many chunks one piece holds.
  *
- * Interim responses (1xx) are skipped. Everything that llhttp refuses in its strict mode is refused, so that no two parsers
- * read the same bytes as different responses: lines that do not end in CR LF, folded headers, control characters, more than
- * one length, a length beside a transfer coding, chunk lengths and extensions that the standard does not allow. Transfer
- * codings other than chunked, and heads and trailers above 64 KiB, are refused as well.
+ * Interim responses (1xx) are skipped. Everything that llhttp refuses in its strict mode is refused, so that no two
+ * parsers read the same bytes as different responses: lines that do not end in CR LF, folded headers, control
+ * characters, more than one length, a length beside a transfer coding, chunk lengths and extensions that the standard
+ * does not allow. Transfer codings other than chunked, and heads and trailers above 64 KiB, are refused as well.
  */
 export class ResponseParser {
   // What a piece of one chunk needs comes first, side by side in memory.
@@ -98,8 +98,6 @@ export class ResponseParser {
 
   /** Parses the next piece, which is changed in place. Throws `HttpSyntaxError`. */
   push(piece: Buffer): void {
-    // What a server writes as one chunk mostly comes as one piece.
-    if (this.#state === "chunk_length" && this.#digits === 0 && this.#isOneChunk(piece)) return;
     this.bodyStart = 0;
     this.bodyEnd = 0;
     let at = 0;
@@ -195,45 +193,13 @@ export class ResponseParser {
           this.#overrun = true;
           return;
         default:
-          at = this.#readFraming(this.#state, bytes, at);
+          this.#readFraming(this.#state, bytes[at++] ?? 0);
       }
     }
-  }
-
-  /** Whether a piece is one chunk, all of it and nothing else, with no more framing than it needs; then that is its body. */
-  #isOneChunk(piece: Buffer): boolean {
-    const from = endOfLengthLine(piece, 0);
-    const length = from < 0 ? 0 : lengthBefore(piece, 0, from);
-    const to = from + length;
-    if (length === 0 || to + 2 !== piece.length || piece[to] !== CR || piece[to + 1] !== LF) return false;
-    this.bodyStart = from;
-    this.bodyEnd = to;
-    return true;
-  }
-
-  /** Parses chunk framing, one byte of it or more, and returns the index after it. */
-  #readFraming(state: FramingState, bytes: Buffer, from: number): number {
-    let at = from;
-    if (state === "chunk_end" && bytes[at] === CR && bytes[at + 1] === LF) {
-      this.#state = "chunk_length";
-      at += 2;
-    }
-    if (this.#state === "chunk_length" && this.#digits === 0) {
-      // Mostly the whole line is in the piece and holds a length, nothing else.
-      const end = endOfLengthLine(bytes, at);
-      if (end >= 0) {
-        this.#remaining = lengthBefore(bytes, at, end);
-        this.#beginChunk();
-        return end;
-      }
-    }
-    if (at > from) return at;
-    this.#frameByte(state, bytes[at] ?? 0);
-    return at + 1;
   }
 
   /** Parses one byte of chunk framing. */
-  #frameByte(state: FramingState, byte: number): void {
+  #readFraming(state: FramingState, byte: number): void {
     switch (state) {
       case "chunk_end":
         if (byte !== CR) throw new HttpSyntaxError("a chunk is longer than it said");
@@ -310,20 +276,6 @@ function lengthOf(value: string): number {
   // Repeated headers are joined with a comma: more than one length is refused, also when they agree.
   if (!/^\d{1,15}$/.test(value)) throw new HttpSyntaxError("its length is not a number");
   return Number(value);
-}
-
-/** The end of a chunk's length line, with its CRLF; -1 unless all of it is here and it says a length, nothing else. */
-function endOfLengthLine(bytes: Buffer, from: number): number {
-  let at = from;
-  while (at - from < maxLengthDigits && hexValue(bytes[at] ?? 0) >= 0) at++;
-  return at > from && bytes[at] === CR && bytes[at + 1] === LF ? at + 2 : -1;
-}
-
-/** What a length line says whose end is known. */
-function lengthBefore(bytes: Buffer, from: number, end: number): number {
-  let length = 0;
-  for (let at = from; at < end - 2; at++) length = length * 16 + hexValue(bytes[at] ?? 0);
-  return length;
 }
 
 function hexValue(byte: number): number {

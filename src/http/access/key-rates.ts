@@ -5,8 +5,8 @@ import type { Clock } from "#platform/time.ts";
 const minuteMs = 60_000;
 
 /**
- * Counts the requests a minute of each key that has a limit, in this process. A key that was silent for a minute may send all of them
- * at once; then one comes free at a time (the generic cell rate algorithm: one number a label).
+ * Counts the requests a minute of each key that has a limit, in this process. A key that was silent for a minute may
+ * send all of them at once; then one comes free at a time (the generic cell rate algorithm: one number a label).
  *
  * @param workers on one port, each of which takes its part
  */

@@ -9,10 +9,11 @@ export interface OriginRules {
 }
 
 /**
- * Keeps web pages from spending the money of whoever opened them. A page whose name was made to resolve to 127.0.0.1 (DNS
- * rebinding) sends its own name as `Host`; a page of any other origin sends that as `Origin`. Programs that are no browsers
- * send no `Origin`, and are let in. A gateway on another address is reached under names that it does not know, so there the `Host` is
- * checked only if `ALLOWED_HOSTS` lists them; that a page comes from another origin than it is sent to shows without any name.
+ * Keeps web pages from spending the money of whoever opened them. A page whose name was made to resolve to 127.0.0.1
+ * (DNS rebinding) sends its own name as `Host`; a page of any other origin sends that as `Origin`. Programs that are no
+ * browsers send no `Origin`, and are let in. A gateway on another address is reached under names that it does not know,
+ * so there the `Host` is checked only if `ALLOWED_HOSTS` lists them; that a page comes from another origin than it is
+ * sent to shows without any name.
  */
 export function originCheck({
   host,
@@ -47,7 +48,7 @@ function nameIn(value: string): string | undefined {
   return name === undefined ? undefined : canonicalHost(name);
 }
 
-/** Whether a page of this origin was served under this very `Host`: by the gateway itself, perhaps through a TLS proxy. */
+/** Whether a page of this origin was served under this `Host`: by the gateway, perhaps through a TLS proxy. */
 function isSameOrigin(origin: string, host: string | null): boolean {
   if (host === null) return false;
   const url = URL.parse(origin);

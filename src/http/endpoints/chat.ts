@@ -1,7 +1,6 @@
 import type { ChatRequest } from "#domain/chat.ts";
 import { errorOf } from "#domain/errors.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
-import { AnswerHeaders } from "#http/answer-headers.ts";
 import type { MessageCache } from "#http/chat-body/message-cache.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
 import { maxRequestValues } from "#http/chat-body/received-json.ts";
@@ -16,7 +15,6 @@ import { wholeBody } from "#http/whole-body.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
 import type { DecisionHeaders, Refusal, Reply } from "#pipeline/respond/reply.ts";
 import { LightAbortController } from "#platform/abort.ts";
-import { endsOfTicks } from "#platform/event-loop.ts";
 
 interface ChatEndpoint extends Pick<ServerOptions, "ports" | "settings" | "records" | "traces"> {
   readonly connection: ServerConnection;
@@ -25,22 +23,14 @@ interface ChatEndpoint extends Pick<ServerOptions, "ports" | "settings" | "recor
   readonly streams: OpenRequests;
 }
 
-/** Of whole answers, and of streams. */
-const wholeAnswerHeaders = new AnswerHeaders();
-const streamAnswerHeaders = new AnswerHeaders();
-/** Resolves at the end of this tick of the event loop, for all waiting requests together. */
-const endOfTick = endsOfTicks();
-
 /** `POST /v1/chat/completions`, after path, method and authorization have been checked. */
 export function chatEndpoint(endpoint: ChatEndpoint): Handler {
-  const { settings, connection, ports, messageCache, streams } = endpoint;
+  const { settings, connection, ports, messageCache } = endpoint;
   return async (request, { requestId, headers: common, key }) => {
     const { headers } = request;
     const body = await readBytes(request, settings.maxRequestBytes, connection.bodies);
     if ("status" in body) return body;
     try {
-      // Requests of one tick go through the pipeline together, which is faster; a single one does not wait.
-      if (streams.count > 0) await endOfTick();
       if (!isJsonContentType(headers)) return errorOf("invalid_request.content_type");
       const parsed = parseChatRequest({
         bytes: body.bytes,
@@ -89,15 +79,13 @@ async function respond(
     throw error;
   }
   if (reply.kind === "stream") return streamResponse(reply, open, request, common, endpoint);
-  // Answers of one tick are sent together, which is faster.
-  if (reply.kind !== "refusal" && endpoint.streams.count > 1) await endOfTick();
   close(open, request, endpoint);
   const explained = explanationOf(reply.headers, endpoint);
   if (reply.kind === "refusal") return errorOfRefusal(reply, open.isEnded, explained);
   const headers = addDecisionHeaders(common, reply.headers);
   headers["content-type"] = "application/json";
   const text = explained === undefined ? reply.body : withMember(reply.body, explained);
-  return new Response(wholeBody(text), { headers: wholeAnswerHeaders.of(headers) });
+  return new Response(wholeBody(text), { headers });
 }
 
 /** The request is answered: its connection may be idle again. */
@@ -129,7 +117,7 @@ function streamResponse(
     },
   });
   const headers = Object.assign(addDecisionHeaders(common, decided), streamHeaders);
-  return new Response(open.sse.body, { headers: streamAnswerHeaders.of(headers) });
+  return new Response(open.sse.body, { headers });
 }
 
 const streamHeaders = {

@@ -15,7 +15,7 @@ function reportWith(records?: ReturnType<Sources["records"]["health"]>) {
   } as unknown as Sources["ports"]; // what is read
   const configStatus = () => ({ state: "current" as const, loadedAtMs: 0, hash: "h" });
   return healthReport(
-    { ports, records: { health: () => records } as Sources["records"], configStatus, version: "1" },
+    { ports, records: { health: () => records } as Sources["records"], configStatus, version: "1", commit: () => "c" },
     0,
   );
 }

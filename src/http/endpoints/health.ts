@@ -1,23 +1,19 @@
 import { policyVersion } from "#domain/routing.ts";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import type { HealthAnswer } from "#http/openapi/schemas.ts";
-import type { ServerOptions } from "#http/server-options.ts";
+import type { HealthReport, ServerOptions } from "#http/server-options.ts";
 
-export interface HealthReport {
-  readonly status: number;
-  readonly body: HealthAnswer;
-}
 type Records = NonNullable<HealthAnswer["records"]>;
-type HealthSources = Pick<ServerOptions, "ports" | "configStatus" | "records" | "version">;
+type HealthSources = Pick<ServerOptions, "ports" | "configStatus" | "records" | "version" | "commit">;
 
 /**
- * What `GET /healthz` says: unavailable when money cannot be counted, the aggregator cannot be reached or no model of the senior
- * chain can serve, degraded when one model cannot, decision records cannot be written, the database has lost commits, or the
- * files say something else than what is in force. Free models are never in
- * the chain: what only they could serve, no sensitive request can use.
+ * What `GET /healthz` says: unavailable when money cannot be counted, the aggregator cannot be reached or no model of
+ * the senior chain can serve, degraded when one model cannot, decision records cannot be written, the database has lost
+ * commits, or the files say something else than what is in force. Free models are never in the chain: what only they
+ * could serve, no sensitive request can use.
  */
 export function healthReport(sources: HealthSources, startedMs: number): HealthReport {
-  const { ports, version } = sources;
+  const { ports, version, commit } = sources;
   const view = ports.health.view();
   const ledger = ports.ledger.status();
   const records = sources.records.health();
@@ -35,6 +31,7 @@ export function healthReport(sources: HealthSources, startedMs: number): HealthR
     body: {
       status,
       version,
+      commit: commit(),
       policy_version: policyVersion,
       uptime_s: Math.floor((ports.clock.monotonic() - startedMs) / 1_000),
       database: {
@@ -63,11 +60,11 @@ export function healthReport(sources: HealthSources, startedMs: number): HealthR
 
 /** `GET /healthz`: of all workers together, where there are several. */
 export function healthEndpoint(
-  sources: HealthSources & Pick<ServerOptions, "gatewayHealth">,
+  sources: HealthSources & Pick<ServerOptions, "workers">,
   { startedMs }: { readonly startedMs: number },
 ): Handler {
   return async (_, { headers }) => {
-    const { body, status } = (await sources.gatewayHealth?.()) ?? healthReport(sources, startedMs);
+    const { body, status } = (await sources.workers?.health()) ?? healthReport(sources, startedMs);
     return jsonResponse(body, headers, status);
   };
 }
@@ -79,9 +76,9 @@ function timeText(ms: number | undefined): string | undefined {
 const severity = { ok: 0, degraded: 1, unavailable: 2 };
 
 /**
- * What `GET /healthz` says for several workers, the same whichever is asked: the report of the one that is worst off, because
- * requests reach that one too; degraded at the least while workers are missing. Records are those of all workers. Undefined
- * without any report.
+ * What `GET /healthz` says for several workers, the same whichever is asked: the report of the one that is worst off,
+ * because requests reach that one too; degraded at the least while workers are missing. Records are those of all
+ * workers. Undefined without any report.
  */
 export function worstReport(
   reports: readonly HealthReport[],

@@ -10,8 +10,8 @@ const created = 1_787_443_200;
 export const modelPath = "/v1/models/:id";
 
 /**
- * `GET /v1/models`: the four aliases, with the context window and the longest answer that each is sure to have. Clients read
- * from them when to compact a conversation.
+ * `GET /v1/models`: the four aliases, with the context window and the longest answer that each is sure to have. Clients
+ * read from them when to compact a conversation.
  */
 export function modelsEndpoint({ config }: Pick<Ports, "config">): Handler {
   return (_, { headers: common }) =>
@@ -45,8 +45,8 @@ function modelObject(id: Alias, { policy, registry }: ReturnType<Ports["config"]
 }
 
 /**
- * The roles that an alias is routed to. A hard rule sends any of them to the senior model. The scout answers `smart-router`
- * only where a caller asks for it; its smaller window would make every client compact too early.
+ * The roles that an alias is routed to. A hard rule sends any of them to the senior model. The scout answers
+ * `smart-router` only where a caller asks for it; its smaller window would make every client compact too early.
  */
 const rolesOf: { readonly [A in Alias]: readonly Role[] } = {
   "smart-router": ["worker", "senior"],

@@ -17,7 +17,7 @@ export function rootEndpoint(table: () => EndpointTable): Handler {
 /** `GET /livez`: 503 when only a restart helps. */
 export function livenessEndpoint({ ledger }: Pick<Ports, "ledger">): Handler {
   return (_, { headers: common }) => {
-    // Only a new process can read what is really on the disk. A lost store is no reason: a restart would begin an empty one.
+    // Only a new process can read what is on the disk. A lost store is no reason: a restart would begin an empty one.
     const isFailed = ledger.status().failed === "restart_needed";
     return jsonResponse({ status: isFailed ? "restart_needed" : "ok" }, common, isFailed ? 503 : 200);
   };
@@ -39,9 +39,9 @@ export function readinessEndpoint(
 }
 
 /** `GET /metrics`. */
-export function metricsEndpoint({ metricsText }: Pick<ServerOptions, "metricsText">): Handler {
+export function metricsEndpoint(sources: Pick<ServerOptions, "metricsText" | "workers">): Handler {
   return async (_, { headers: common }) => {
-    const text = await metricsText();
+    const text = await (sources.workers ?? sources).metricsText();
     // The figures of one worker alone would look as if every counter had gone down.
     if (text === undefined) return errorOf("metrics_unavailable");
     return new Response(text, { headers: { ...common, "content-type": "text/plain; version=0.0.4; charset=utf-8" } });

@@ -7,7 +7,7 @@ import { outageError } from "#ledger/ledger.ts";
 
 const maxIdLength = 256;
 
-/** `GET /v1/route/status`: what a goal and the day have spent and may still spend, and which model the goal was last sent to. */
+/** `GET /v1/route/status`: what a goal and the day have spent and may spend, and the goal's last model. */
 export function routeStatusEndpoint({ ports, lastModel }: Pick<ServerOptions, "ports" | "lastModel">): Handler {
   return async (request, { headers: common }) => {
     const { searchParams } = new URL(request.url);

@@ -1,9 +1,10 @@
 import { largeBodyBytes } from "#platform/event-loop.ts";
 
 /**
- * The request bodies that are being read or answered, in bytes over all requests. Once parsed a body takes several times its
- * size, and it is kept until its answer begins, so this bounds the memory that callers can make the gateway take. Large bodies
- * together may take a quarter: the rest is for requests of usual size. One large body is always admitted.
+ * The request bodies that are being read or answered, in bytes over all requests. Once parsed a body takes several
+ * times its size, and it is kept until its answer begins, so this bounds the memory that callers can make the gateway
+ * take. Large bodies together may take a quarter: the rest is for requests of usual size. One large body is always
+ * admitted.
  */
 export class BodiesInFlight {
   readonly #maxBytes: number;
@@ -21,8 +22,8 @@ export class BodiesInFlight {
   }
 
   /**
-   * Whether a body may be read in one go, which is faster than by what arrives. Announced bodies take no room of others: too many of
-   * them are read piece by piece. Who got true calls `arrived`.
+   * Whether a body may be read in one go, which is faster than by what arrives. Announced bodies take no room of
+   * others: too many of them are read piece by piece. Who got true calls `arrived`.
    */
   announce(bytes: number): boolean {
     if (this.#announcedBytes + bytes > this.#maxBytes / 4) return false;

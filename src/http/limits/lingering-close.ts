@@ -1,7 +1,7 @@
 import { largeBodyBytes } from "#platform/event-loop.ts";
 import type { Timers } from "#platform/time.ts";
 
-/** So long the rest of a body is read, in milliseconds. */
+/** So long an unread body is read on, in milliseconds. */
 const lingerMs = 5_000;
 /** The runtime discards the bodies of some methods itself, and does not say when they end. */
 const lingerWithoutBodyMs = 1_000;
@@ -16,11 +16,11 @@ export function hasUnreadBody(request: Request, response: Response): boolean {
 }
 
 /**
- * The answer to a request whose body has not been read to its end, for example a refusal: sent at once, and the connection ends
- * with the body, after `maxBytes` more of it, or after five seconds (a lingering close). Closing at once would reset the
- * connection of a caller that is still sending, which may then lose the answer; reading on without a bound would let an upload
- * that never ends hold the connection. A body of a declared length up to 1 MB is left to the runtime, which discards it
- * until its idle timeout and keeps the connection.
+ * The answer to a request whose body has not been read to its end, for example a refusal: sent at once, and the
+ * connection ends with the body, after `maxBytes` more of it, or after five seconds (a lingering close). Closing at
+ * once would reset the connection of a caller that is still sending, which may then lose the answer; reading on without
+ * a bound would let an upload that never ends hold the connection. A body of a declared length up to 1 MB is left to
+ * the runtime, which discards it until its idle timeout and keeps the connection.
  */
 export async function withLingeringClose(
   request: Request,

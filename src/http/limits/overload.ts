@@ -11,8 +11,9 @@ const maxLedgerEntryAgeMs = 500;
 
 const sampleEveryMs = 50;
 /**
- * The delay that counts is the smallest of so many samples, which take three seconds at the limit: neither a pause of the collector
- * nor a burst of callers who all come at once (every agent of a team after a restart) is an overload, as long as it is worked off.
+ * The delay that counts is the smallest of so many samples, which take three seconds at the limit: neither a pause of
+ * the collector nor a burst of callers who all come at once (every agent of a team after a restart) is an overload, as
+ * long as it is worked off.
  */
 const countedSamples = 20;
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
+import { version } from "#build.ts";
 import { errorRows } from "#domain/errors.ts";
 import { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { ChatCompletionsBody } from "#http/chat-body/schema.ts";
 import { OutcomeReport } from "#http/endpoints/route-outcome.ts";
 import { ExplainedDecision } from "#records/decision-record.ts";
-import { version } from "../../../package.json";
 import { answerHeaders } from "./headers.ts";
 import { json, type Operation, operations, ref } from "./operations.ts";
 import * as answers from "./schemas.ts";

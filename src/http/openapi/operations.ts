@@ -24,7 +24,7 @@ const event = {
     data: {
       type: "string",
       description:
-        "A chunk. The last event is `data: [DONE]`, which is no JSON. Lines that begin with a colon keep the connection alive.",
+        "A chunk. The last event is `data: [DONE]`, which is no JSON. Lines that begin with a colon are comments.",
       contentMediaType: "application/json",
       contentSchema: ref("ChatCompletionChunk"),
     },

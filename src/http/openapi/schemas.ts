@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { errorRows } from "#domain/errors.ts";
 import { aliases } from "#domain/routing.ts";
 import { healthStates } from "#health/health.ts";
 
@@ -7,6 +8,8 @@ import { healthStates } from "#health/health.ts";
  * pass through from the upstream are loose: fields not named here are the upstream's and travel unchanged.
  */
 
+const codes = [...new Set(Object.values(errorRows).flatMap((rows) => rows.map(({ code }) => code)))];
+
 export const ErrorAnswer = z
   .strictObject({
     detail: z.string().describe("What is wrong, and what to do about it. Never a prompt, a key or a stack."),
@@ -14,7 +17,7 @@ export const ErrorAnswer = z
       .strictObject({
         message: z.string(),
         type: z.string(),
-        code: z.union([z.string(), z.int()]).nullable(), // the status, for OpenRouter's SDK, which reads nothing else
+        code: z.union([z.enum(codes), z.int()]), // the status, for OpenRouter's SDK, which reads nothing else
         param: z.string().nullable(),
       })
       .optional()
@@ -73,9 +76,10 @@ export const HealthAnswer = z.strictObject({
   status: z
     .enum(["ok", "degraded", "unavailable"])
     .describe(
-      "unavailable (503): spend cannot be counted, the aggregator cannot be reached, or no model of the senior fallback chain can serve.",
+      "unavailable (503): spend cannot be counted, the aggregator not be reached, or no senior model can serve.",
     ),
   version: z.string(),
+  commit: z.string().describe("The commit that the program was made of, or `unknown`."),
   policy_version: z.string(),
   uptime_s: z.int().min(0),
   database: z.looseObject({

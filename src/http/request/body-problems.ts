@@ -5,8 +5,9 @@ import { type CallerError, errorOf } from "#domain/errors.ts";
 const maxProblems = 8;
 
 /**
- * What is wrong with a body, field by field: what a field must be, and never what it was, which may be a prompt or a secret. That
- * is why the sentences are not those of `config/validate.ts`: an operator sees the value found and how to write it.
+ * What is wrong with a body, field by field: what a field must be, and never what it was, which may be a prompt or a
+ * secret. That is why the sentences are not those of `config/validate.ts`: an operator sees the value found and how to
+ * write it.
  */
 export function bodyError(error: z.ZodError, given: unknown): CallerError {
   const byField = new Map<string, string>();

@@ -18,8 +18,8 @@ export interface ParsedDecisionRequest {
 
 /**
  * The body of `POST /v1/route/decision`: `{task, runtime?}`. Unknown keys are ignored, `null` counts as absent. The
- * instruction is read as a chat request's newest user message would be: `[reasoning:high]` in it asks for high reasoning,
- * and a credential in it makes the task sensitive.
+ * instruction is read as a chat request's newest user message would be: `[reasoning:high]` in it asks for high
+ * reasoning, and a credential in it makes the task sensitive.
  */
 export async function parseDecisionRequest(
   bytes: Uint8Array,

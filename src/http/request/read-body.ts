@@ -12,8 +12,8 @@ export interface BodyBytes extends HeldBody {
 const minFreedBytes = 65_536;
 
 /**
- * Gives the memory of a body back at once, for the next body to use: the collector would find it only after many more, which would
- * get memory that the system has to clear first. Afterwards all views of the bytes are empty.
+ * Gives the memory of a body back at once, for the next body to use: the collector would find it only after many more,
+ * which would get memory that the system has to clear first. Afterwards all views of the bytes are empty.
  */
 export function freeBytes(bytes: Uint8Array): void {
   const { buffer } = bytes;
@@ -24,7 +24,7 @@ export function freeBytes(bytes: Uint8Array): void {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** The body as text. One that is not UTF-8, as JSON has to be, is refused: invalid bytes would become replacement characters. */
+/** The body as text. What is not UTF-8, as JSON has to be, is refused: bytes would become replacement characters. */
 export async function readText(request: Request, maxBytes: number, inFlight: BodiesInFlight) {
   const body = await readBytes(request, maxBytes, inFlight);
   if ("status" in body) return body;
@@ -55,8 +55,8 @@ export function unprocessable(error: CallerError): CallerError {
 }
 
 /**
- * The body as bytes, up to the limit. What has arrived counts, not what was announced: a caller who announces bodies and sends none would
- * take the room of all others.
+ * The body as bytes, up to the limit. What has arrived counts, not what was announced: a caller who announces bodies
+ * and sends none would take the room of all others.
  */
 export async function readBytes(
   request: Request,

@@ -15,7 +15,7 @@ export interface SseOptions {
   readonly onClose: () => void;
 }
 
-/** The runtime sends a text of so many characters when it is written. Flushing it would only make a promise for each event. */
+/** The runtime sends a text of so many characters when it is written. Flushing it would only make a promise. */
 const sentAtOnce = 256;
 
 /**

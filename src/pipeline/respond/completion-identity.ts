@@ -16,8 +16,8 @@ export function completionIdentity(decisionId: string, ports: Pick<Ports, "clock
 const lastSecond = 100_000_000_000;
 
 /**
- * What an answer or a chunk says of both, as far as it says something: an empty id (Azure's first chunk), `0`, and what is no text
- * or no number say nothing; numeric ids, times as text, in fractions or in milliseconds are read.
+ * What an answer or a chunk says of both, as far as it says something: an empty id (Azure's first chunk), `0`, and what
+ * is no text or no number say nothing; numeric ids, times as text, in fractions or in milliseconds are read.
  */
 export function statedIdentity({ id, created }: JsonObject): Partial<CompletionIdentity> {
   const name = typeof id === "number" ? String(id) : id;

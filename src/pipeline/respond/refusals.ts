@@ -99,8 +99,8 @@ export function freeTermsRefused(param: string, findings: readonly Finding[]): R
 }
 
 /**
- * The privacy gate failed, found too many credentials (with so many it is a list, not a conversation), or one where it cannot be
- * replaced. The error might quote the text, so only the place and the rule are named.
+ * The privacy gate failed, found too many credentials (with so many it is a list, not a conversation), or one where it
+ * cannot be replaced. The error might quote the text, so only the place and the rule are named.
  */
 export function privacyRefusal(error: unknown): Refusal {
   if (error instanceof TooManySecrets) return refusal(errorOf("too_many_secrets", { most: maxSecrets }));
@@ -112,7 +112,7 @@ export function privacyRefusal(error: unknown): Refusal {
   return refusal(path === "" ? refused : { ...refused, param: path });
 }
 
-/** SDKs ignore a `Retry-After` this long or longer and use a short backoff of their own, so they must not retry at all. */
+/** SDKs ignore a `Retry-After` this long or longer and back off shortly of their own, so they must not retry at all. */
 const sdkMaxRetryAfterS = 60;
 
 const retryIn = (retryAfterS: number) => ({ retryAfterS, shouldRetry: retryAfterS < sdkMaxRetryAfterS });
@@ -157,7 +157,7 @@ export function refusedExecution(
   }
 }
 
-/** Other requests took the rest of the budget between the decision and the reservation: the decision becomes a denial. */
+/** Other requests took what was left between the decision and the reservation: the decision becomes a denial. */
 function deniedByLedger(
   { reply, model }: Extract<Execution, { kind: "refused" }>,
   { recorder, request }: RequestContext,
@@ -197,6 +197,8 @@ function budgetError(evidence: readonly string[], advice: RetryAdvice, aboutGoal
   const isOwn = facts.get("budget_cap_from") === "operator";
   const ofPolicy = isOwn ? "set by the operator: `smart-gateway budgets set`" : `budget.per_${account}_hard_usd`;
   const value = (key: string) => facts.get(key) ?? "?";
+  const fits = !(Number(value("cost_bound_usd")) > Number(value(`budget_${account}_hard_usd`)));
+  const isOfDay = fits && (account !== "goal" || aboutGoal !== "");
   return errorOf("budget_hard_cap_exceeded", {
     owner: account === "key" ? "caller's key" : account,
     spent: value(`budget_${account}_spent_usd`),
@@ -204,12 +206,14 @@ function budgetError(evidence: readonly string[], advice: RetryAdvice, aboutGoal
     bound: value("cost_bound_usd"),
     cap: value(`budget_${account}_hard_usd`),
     setting: account === "key" ? "day_hard_usd of the key" : ofPolicy,
-    advice: `${account === "goal" ? aboutGoal : ""}${adviceOn(advice)}`,
+    advice: `${account === "goal" ? aboutGoal : ""}${adviceOn(advice, isOfDay)}`,
   });
 }
 
-function adviceOn({ shouldRetry, retryAfterS, unresolved }: RetryAdvice): string {
+/** `isOfDay`: the cap begins anew with the next UTC day, and the request fits below it. */
+function adviceOn({ shouldRetry, retryAfterS, unresolved }: RetryAdvice, isOfDay: boolean): string {
   if (shouldRetry) return "Raise the cap, lower max_tokens, or wait for running requests to end.";
+  if (unresolved === undefined && isOfDay) return "Raise the cap, lower max_tokens, or wait for the next UTC day.";
   if (unresolved === undefined) return "Raise the cap or lower max_tokens; waiting does not help.";
   const when = retryAfterS === undefined ? "at their deadlines" : `within ${retryAfterS} s`;
   return (

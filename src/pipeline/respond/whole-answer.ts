@@ -30,9 +30,9 @@ export function wholeAnswer(
 }
 
 /**
- * A whole answer as JSON text: the upstream's object under these names; where a message has reasoning and no
- * content (null or absent), the reasoning becomes the content. An answer that needs no change leaves as the very text it came in
- * (`raw`). Changes the object it is given.
+ * A whole answer as JSON text: the upstream's object under these names; where a message has reasoning and no content
+ * (null or absent), the reasoning becomes the content. An answer that needs no change leaves as the very text it came
+ * in (`raw`). Changes the object it is given.
  */
 function finishAnswer(answer: JsonObject, raw: string, names: JsonObject, restore?: Restorer): string {
   let isChanged = Object.entries(names).some(([name, value]) => answer[name] !== value);

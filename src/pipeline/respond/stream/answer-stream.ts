@@ -44,7 +44,7 @@ function reasoningMode({ response_format }: JsonObject, { policy }: Configuratio
 /** What it means when the events stop without an end event. */
 const endless: UpstreamFailure = { kind: "cut_off", message: "the upstream's answer stopped", dispatched: true };
 
-/** What the end of a stream needs. Not the request's context: no conversation must live as long as a stream that lasts for minutes. */
+/** What the end of a stream needs. Not the request's context: no conversation must live as long as a stream. */
 interface StreamContext {
   readonly attempt: OpenAttempt;
   readonly firstTokenMs: number;
@@ -54,10 +54,10 @@ interface StreamContext {
 }
 
 /**
- * The caller's side of one streamed answer: text of whole server-sent events, pulled as fast as the caller reads. The way of an
- * event: `upstream/stream/` reads and validates it, the shaper brings it into the form that callers rely on and restores what was
- * redacted, the gateway's own key is taken out here, and `http/sse/` writes it. Whatever happens, the attempt is settled and the
- * request recorded once.
+ * The caller's side of one streamed answer: text of whole server-sent events, pulled as fast as the caller reads. The
+ * way of an event: `upstream/stream/` reads and validates it, the shaper brings it into the form that callers rely on
+ * and restores what was redacted, the gateway's own key is taken out here, and `http/sse/` writes it. Whatever happens,
+ * the attempt is settled and the request recorded once.
  */
 export class AnswerStream implements CallerStream, Receiver<EventBatch> {
   readonly #events: EventStream;

@@ -8,7 +8,7 @@ export interface HeldReasoning {
   size: number;
 }
 
-/** The names in use for the text of reasoning; `reasoning_details` has it once more, with what goes back to the upstream. */
+/** The names in use for the text of reasoning; `reasoning_details` has it too, with what goes back to the upstream. */
 const reasoningTexts = ["reasoning", "reasoning_content"] as const;
 
 /** Whether a delta has the text of reasoning. */

@@ -19,7 +19,7 @@ type Restorer = NonNullable<RedactedBody["restore"]>;
 interface ChoiceState {
   roleSent: boolean;
   contentSent: boolean;
-  /** Something other than text was sent: a tool call, a refusal, reasoning too long to hold. What is held is no answer. */
+  /** Something other than text was sent: a tool call, a refusal, long reasoning. What is held is no answer. */
   otherSent: boolean;
   /** Reasoning that was not sent yet; undefined where there is none. */
   held: HeldReasoning | undefined;
@@ -52,8 +52,8 @@ export interface ShapeOptions {
 }
 
 /**
- * `field`: held back and put into the first content delta as its reasoning fields; `content`: held back and put in front
- * of the text; `live`: passed on as it comes.
+ * `field`: held back and put into the first content delta as its reasoning fields; `content`: held back and put in
+ * front of the text; `live`: passed on as it comes.
  */
 export type ReasoningMode = "field" | "content" | "live";
 
@@ -63,12 +63,13 @@ const noFinishes: Finishes = new Map();
 const maxHeldFinish = 65_536;
 
 /**
- * Turns the upstream's chunks into what a caller may rely on: role first, early reasoning where the policy wants it, one id, one
- * finish reason per choice at the end, usage as a chunk of its own and only if asked for, and never a clean end to a broken stream. A
- * chunk that needs no change leaves as the very text it came in. One shaper serves one stream.
+ * Turns the upstream's chunks into what a caller may rely on: role first, early reasoning where the policy wants it,
+ * one id, one finish reason per choice at the end, usage as a chunk of its own and only if asked for, and never a clean
+ * end to a broken stream. A chunk that needs no change leaves as the very text it came in. One shaper serves one
+ * stream.
  *
- * Chunks in a row that differ in their content only (`ChunkRun`) are not even parsed once one of them has left as it came, because
- * all others have the same effect; unless the restorer has to see each.
+ * Chunks in a row that differ in their content only (`ChunkRun`) are not even parsed once one of them has left as it
+ * came, because all others have the same effect; unless the restorer has to see each.
  */
 export class StreamShaper {
   readonly #options: ShapeOptions;
@@ -333,7 +334,7 @@ export class StreamShaper {
     }
   }
 
-  /** The event of a chunk under the stream's names; in the very text that it came in if nothing has changed and it is one line. */
+  /** The event of a chunk under the stream's names; as it came if nothing has changed and it is one line. */
   #send(raw: string, chunk: JsonObject, changed: boolean): string {
     const names = this.#names();
     const isNamed =
