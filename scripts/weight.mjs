@@ -47,7 +47,7 @@ const pageShares = {
   "docs/privacy.md": 1_550,
   "docs/reference/errors.md": 1_500,
   "docs/health.md": 1_400,
-  "CONTRIBUTING.md": 1_350,
+  "CONTRIBUTING.md": 1_450,
   "docs/reference/metrics.md": 1_350,
   "docs/security.md": 1_250,
   "docs/reference/credentials.md": 1_150,
