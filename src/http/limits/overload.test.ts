@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { LoadSampler, maxStreams, shedReason } from "./overload.ts";
+import { LoadSampler, ledgerCheck, maxStreams, shedReason } from "./overload.ts";
 
 test.each([
   ["a free stream", { activeStreams: 9 }, undefined],
@@ -11,6 +11,16 @@ test.each([
 ] as const)("with %s: %o sheds for %p", (_, load, reason) => {
   const noLoad = { activeStreams: 0, maxStreams: 10, eventLoopDelayMs: 0, memoryShare: 0.1 };
   expect(shedReason({ ...noLoad, ...load })).toBe(reason);
+});
+
+test("an entry that waits in the ledger's queue for more than half a second stops spending", () => {
+  const context = { requestId: "r", headers: {} };
+  const codes = [500, 501].map((oldestMs) => {
+    const status = { kind: "sqlite" as const, ok: true, queued: 1, oldestMs };
+    return ledgerCheck({ oldestMs: () => oldestMs, status: () => status })(new Request("http://gateway"), context)
+      ?.code;
+  });
+  expect(codes).toEqual([undefined, "budget_store_unavailable"]);
 });
 
 test("the event loop's delay is the least of three seconds: neither a pause nor a burst counts", () => {

@@ -65,9 +65,9 @@ describe("the document", () => {
 
   test("names each status of the specification, and gives every error the same shape", () => {
     const statuses = (path: string) => Object.keys(document.paths[path]?.["post"]?.responses ?? {}).map(Number);
-    expect(statuses("/v1/chat/completions")).toEqual([200, 400, 401, 403, 413, 422, 500, 502, 503, 504]);
-    // 403 and 503 come before the dry run: access, and whether there is room.
-    expect(statuses("/v1/route/decision")).toEqual([200, 401, 403, 413, 422, 503]);
+    expect(statuses("/v1/chat/completions")).toEqual([200, 400, 401, 403, 413, 422, 429, 500, 502, 503, 504]);
+    // 403, 429 and 503 come before the dry run: access, the key's rate, and whether there is room.
+    expect(statuses("/v1/route/decision")).toEqual([200, 401, 403, 413, 422, 429, 503]);
     for (const { operation } of operations.filter(({ operation }) => operation.security !== undefined)) {
       for (const [status, { content }] of Object.entries(operation.responses)) {
         if (Number(status) < 400) continue;

@@ -45,14 +45,14 @@ export const operations: { readonly [route: string]: Operation } = {
     answers: {
       200: ["The upstream's answer.", { ...json("ChatCompletion"), "text/event-stream": { schema: event } }],
     },
-    errors: [400, 413, 422, 500, 502, 503, 504],
+    errors: [400, 413, 422, 429, 500, 502, 503, 504],
   },
   "post /v1/route/decision": {
     id: "decideRoute",
     summary: "The dry run: where a task would go, and why; nothing is spent, called or written",
     body: { schema: "DecisionRequest", example: { task: { task_id: "t-1", instruction: "Rename a variable." } } },
     answers: { 200: ["The decision.", "RoutingDecision"] },
-    errors: [413, 422, 503],
+    errors: [413, 422, 429, 503],
   },
   "post /v1/route/outcome": {
     id: "reportOutcome",
@@ -62,7 +62,7 @@ export const operations: { readonly [route: string]: Operation } = {
       example: { decision_id: "0198f5a0-6c5e-7c11-9d2e-0c5a7d1f2b3c", outcome: "solved", score: 0.9 },
     },
     answers: { 204: ["Recorded."] },
-    errors: [404, 413, 422, 503],
+    errors: [404, 413, 422, 429, 503],
   },
   "get /v1/route/status": {
     id: "getStatus",
