@@ -1,34 +1,15 @@
-import { dollarText } from "#domain/money/money.ts";
+import { dollarText, formatUsd } from "#domain/money/money.ts";
 
 /** How amounts, durations, shares, counts, times and names are written on the page. */
 
-const perUsd = 1_000_000_000;
-
-/** As texts of the server have it. An amount that is not known (null) is a dash, which is not zero. Amounts are nano-US-dollars. */
+/** As texts of the server have it, of nano-US-dollars. An amount that is not known (null) is a dash, not zero. */
 export function money(nano: number | null | undefined): string {
   return nano === null || nano === undefined ? "–" : dollarText(nano);
 }
 
 /** Every digit of an amount, for titles and copies: `0.004123456 USD`. */
 export function exactMoney(nano: number): string {
-  return `${nano < 0 ? "−" : ""}${exactDollars(Math.abs(nano))} USD`;
-}
-
-/** `0.004123456` */
-export function exactDollars(nano: number): string {
-  const fraction = String(nano % perUsd)
-    .padStart(9, "0")
-    .replace(/0+$/, "");
-  return `${Math.floor(nano / perUsd)}${fraction === "" ? "" : `.${fraction}`}`;
-}
-
-/** The amount that a person typed, in nano-US-dollars, rounded down; undefined when it is not one. */
-export function parseMoney(text: string): number | undefined {
-  const match = /^\$?(\d{1,7})(?:\.(\d{0,9}))?$/.exec(text.trim().replaceAll(",", ""));
-  if (match === null) return undefined;
-  const [, whole = "0", fraction = ""] = match;
-  const nano = Number(whole) * perUsd + Number(fraction.padEnd(9, "0"));
-  return Number.isSafeInteger(nano) ? nano : undefined;
+  return `${formatUsd(nano).replace("-", "−")} USD`;
 }
 
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });

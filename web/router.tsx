@@ -3,7 +3,7 @@ import type { DecisionFilter, Range, RangeKey } from "#operator/query.ts";
 import type { Zone } from "./format.ts";
 import { shared } from "./shared.ts";
 
-/** The address of the page is its state: view, range, filters, opened decision. So Back works, and a copied link shows the same. */
+/** The address is the state: view, range, filters, opened decision. So Back works, and a copied link shows the same. */
 export interface Place {
   /** Below `/dashboard`: `/`, `/decisions`, `/decisions/abc`. */
   readonly path: string;

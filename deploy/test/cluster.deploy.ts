@@ -66,7 +66,7 @@ describe.skipIf(missing !== undefined)("a cluster", () => {
       postgresMigrations.filter(({ version }) => version <= 10),
     );
     await database.run("INSERT INTO node SELECT 'old', 1, floor(extract(epoch FROM now()) * 1000)");
-    const beats = setInterval(
+    const heartbeats = setInterval(
       () => void database.run("UPDATE node SET heartbeat_ms = floor(extract(epoch FROM now()) * 1000)"),
       1_000,
     );
@@ -78,14 +78,14 @@ describe.skipIf(missing !== undefined)("a cluster", () => {
 
     const { output, listening } = startServing({ DATABASE_URL: url, NODE_ID: "new" });
     await eventually(() => output().includes("run on the database (old)"));
-    clearInterval(beats);
+    clearInterval(heartbeats);
     await database.run("UPDATE node SET heartbeat_ms = heartbeat_ms - 15000");
     await using node = await listening;
     expect((await postChat(node.url)).status).toBe(200);
     await database.close();
   }, 60_000);
 
-  test("keeps its cap on the upstream's own bill while nodes are killed, frozen, and their database is away", async () => {
+  test("keeps its cap on the upstream's own bill while nodes are killed, frozen, and their database is unavailable", async () => {
     const url = await postgres.createDatabase();
     const upstream = await startUpstream();
     const capUsd = 0.002;

@@ -63,6 +63,10 @@ export const wholeNumber = (least: number, most: number) =>
     return value >= least && value <= most ? value : undefined;
   });
 
+export const httpUrl = parsed("an http:// or https:// URL", (text) =>
+  /^https?:$/.test(URL.parse(text)?.protocol ?? "") ? text : undefined,
+);
+
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
 /** A time: a duration before now (`90m`, `24h`, `30d`), a UTC day, or ISO 8601. Milliseconds since the epoch. */

@@ -54,7 +54,7 @@ export function reportFailure(error: unknown, json: boolean): number {
   return exitCodes.badUsage;
 }
 
-/** Not `console.log`, which says nothing when the text could not be written; an error of `process.stdout` ends the command. */
+/** Not `console.log`, which hides that a text could not be written; an error of `process.stdout` ends the command. */
 export function printText(text: string): void {
   process.stdout.write(`${text}\n`);
 }
@@ -69,7 +69,7 @@ export function printResult({ value, text, exitCode = exitCodes.ok }: Result, js
   process.exitCode = exitCode;
 }
 
-/** Any value for a reader: a list of records is a table, a record is lines of `name  value`, with what it contains below. */
+/** Any value for a reader: a list of records is a table, a record is lines of `name  value`, and its parts below. */
 export function textOf(value: unknown): string {
   if (isTable(value)) return textTable(value);
   if (!isSection(value)) return String(value);

@@ -31,7 +31,7 @@ const groups: {
   migrate: ["bring the database to this version's schema", () => import("./commands/database.ts")],
 };
 
-/** `wanted` selects the commands that are loaded. `silentErrors`: the parser only throws what is wrong with the arguments. */
+/** `wanted` selects the commands that are loaded. `silentErrors`: the parser only throws what is wrong. */
 export async function programWith(
   wanted: (name: string) => boolean,
   { silentErrors = false }: { readonly silentErrors?: boolean } = {},

@@ -4,6 +4,7 @@ import { jsonResponse } from "#http/endpoint.ts";
 import { readJson } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
 import type { Operator } from "#operator/audit.ts";
+import { isDefect } from "#operator/problem.ts";
 import type { OperatorSources } from "#operator/sources.ts";
 import type { Timers } from "#platform/time.ts";
 import { type Call, type Endpoint, Refusal, refusalOf, wrongMethod } from "./endpoint.ts";
@@ -16,8 +17,8 @@ import { policyEndpoints } from "./endpoints/policy.ts";
 import { type EventStream, openEventStream } from "./event-stream.ts";
 
 /**
- * Every endpoint under `/dashboard/api/`, by method and path: what the server serves, the page has its types from and the reference
- * lists. `{…}` in a path is one segment, URL-encoded. The first that fits a call serves it.
+ * Every endpoint under `/dashboard/api/`, by method and path: for the server, the page's types and the reference. `{…}` in a path
+ * is one segment, URL-encoded. The first that fits a call serves it.
  */
 export function dashboardEndpoints(sources: OperatorSources) {
   return {
@@ -53,10 +54,7 @@ interface AnyEndpoint {
   events?(call: Call, stream: EventStream<never>): () => void;
 }
 
-/**
- * Finds the endpoint of a call, checks what it was given, and answers as JSON or as a stream. `path`: behind `/dashboard/api/`, as sent.
- * Throws a `Refusal` where the call cannot be served.
- */
+/** Answers calls as JSON or as a stream. `path`: behind `/dashboard/api/`, as sent. Throws a `Refusal` of what cannot be served. */
 export function apiRouter(
   endpoints: Readonly<Record<string, AnyEndpoint>>,
   timers: Timers,
@@ -121,11 +119,9 @@ export function apiRouter(
   };
   return (...call: Parameters<typeof answer>) =>
     answer(...call).catch((error: unknown) => {
-      // Defects are the server's to report. What else is thrown comes from a store, and its message may hold the database's address.
-      if ([TypeError, RangeError, ReferenceError].some((type) => error instanceof type)) throw error;
-      const refusal = refusalOf(error);
-      if (refusal !== undefined) throw refusal;
-      throw new Refusal(errorOf("store_unavailable"));
+      // Defects are the server's to report. What else is thrown comes from a store; its message may hold an address.
+      if (isDefect(error)) throw error;
+      throw refusalOf(error) ?? new Refusal(errorOf("store_unavailable"));
     });
 }
 

@@ -124,7 +124,7 @@ const always: Readonly<Headers> = {
   "permissions-policy": "camera=(), microphone=(), geolocation=()",
 };
 
-/** A browser heeds the opener policy only over TLS or on loopback, where it sends `Sec-Fetch-Site`, and logs an error elsewhere. */
+/** A browser heeds the opener policy over TLS and on loopback, where it sends `Sec-Fetch-Site`; elsewhere it logs an error. */
 function securityHeaders(request: Request): Readonly<Headers> {
   if (!request.headers.has("sec-fetch-site") && !isEncrypted(request)) return always;
   return { ...always, "cross-origin-opener-policy": "same-origin" };

@@ -10,7 +10,7 @@ export interface EventStream<T> {
 
 /** Length of the queue of events for a caller that reads slowly; later events are left out. */
 const maxQueueLength = 500;
-/** Milliseconds without an event until a comment is sent as heartbeat, so that no proxy closes the connection as idle. */
+/** Milliseconds without an event until a comment is sent, so that no proxy closes the connection as idle. */
 const keepAliveMs = 10_000;
 
 /**
@@ -33,16 +33,16 @@ export function openEventStream<T extends { readonly kind: string }>(
   const write = (text: string): boolean => {
     if (controller === undefined || (controller.desiredSize ?? 0) <= 0) return false;
     controller.enqueue(text);
-    beat();
+    scheduleHeartbeat();
     return true;
   };
-  function beat(): void {
+  function scheduleHeartbeat(): void {
     cancelHeartbeat();
-    cancelHeartbeat = timers.after(keepAliveMs, () => write(": keep-alive\n\n") || beat());
+    cancelHeartbeat = timers.after(keepAliveMs, () => write(": keep-alive\n\n") || scheduleHeartbeat());
   }
   const start = (opened: typeof controller) => {
     controller = opened;
-    beat();
+    scheduleHeartbeat();
   };
   const body = new ReadableStream({ start, cancel: close }, { highWaterMark: maxQueueLength });
   signal.addEventListener("abort", close);

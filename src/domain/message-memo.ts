@@ -47,7 +47,9 @@ export function memoize<V extends object, T>(compute: (owner: V) => T): (owner: 
   };
 }
 
-export const memoizeByMessage: <T>(compute: (message: ChatMessage) => T) => (message: ChatMessage) => T = memoize;
+export function memoizeByMessage<T>(compute: (message: ChatMessage) => T): (message: ChatMessage) => T {
+  return memoize(compute);
+}
 
 /** A message that an earlier request has had: parsed when something of it is read, which is seldom. */
 class LazyMessage {

@@ -14,7 +14,7 @@ import type { ReportedOutcome } from "#records/records.ts";
 import { type Rejection, rejectionRecords } from "#records/rejections.ts";
 import { configurationNames } from "#records/replay/replay.ts";
 import { StoredRecords } from "#records/stored-records.ts";
-import { operatorText } from "#telemetry/log/log.ts";
+import { loggedError, logId, operatorText } from "#telemetry/log/log.ts";
 import { storeProblem } from "./events.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 
@@ -38,7 +38,10 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
     kind: settings.databaseUrl.startsWith("sqlite:") ? "sqlite" : "postgres",
     rules: () => configuration.policy().records,
     taskLimits: () => taskLimits,
-    onDrop: (count) => metrics.count("smart_gateway_records_dropped_total", count),
+    onDrop(count, defect) {
+      metrics.count("smart_gateway_records_dropped_total", count);
+      if (defect !== undefined) log("task_failed", { task: logId("decision_record"), ...loggedError(defect) });
+    },
     onStore: (state, problem) =>
       log("records_store_changed", {
         unavailable: state === "unavailable",

@@ -1,6 +1,6 @@
 import { nanoUsd } from "#domain/money/money.ts";
 import { LruMap } from "#platform/lru-map.ts";
-import type { Clock, Timers, UtcDay } from "#platform/time.ts";
+import type { UtcDay } from "#platform/time.ts";
 import { answerLimitMs, BatchQueue } from "./batch-queue.ts";
 import type {
   AccountSpend,
@@ -25,7 +25,7 @@ import { AcknowledgedOperations, recover } from "./lost-commits.ts";
 import { accountSpendOf, dayAccountOf, goalAccountOf, keyAccountOf, spendOf } from "./rules/accounts.ts";
 import type { BatchReply, OperationReply } from "./rules/operations.ts";
 import type { AccountId, AccountRow, NodeIdentity } from "./rules/rows.ts";
-import { asStoreFailure, type LedgerContext, type LedgerEvent, type LedgerStore } from "./store.ts";
+import { asStoreFailure, type LedgerContext, type LedgerStore } from "./store.ts";
 import { StoreAvailability } from "./store-availability.ts";
 
 export interface BatchedLedgerOptions extends LedgerContext {
@@ -49,14 +49,13 @@ const initialTypicalMs = 5_000;
 /** A ledger over any store. Every operation of this process goes through one queue. */
 export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   readonly #store: LedgerStore;
-  readonly #clock: Clock;
-  readonly #timers: Timers;
+  readonly #context: LedgerContext;
   readonly #acknowledged: AcknowledgedOperations;
   readonly #availability: StoreAvailability;
   readonly #queue: BatchQueue;
   readonly #holds: OpenHoldsCache;
-  readonly #jobs: LedgerJobs;
-  readonly #log: (event: LedgerEvent) => void;
+  /** They run by themselves. */
+  readonly jobs: LedgerJobs;
   readonly sharedWrite: SharedConnection["sharedWrite"];
   /** The accounts as a reply of the store has last shown them, and the newest day of the store's clock. */
   readonly #accounts = new LruMap<AccountId, AccountRow>(maxCachedAccounts);
@@ -74,17 +73,15 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     if (standbys > 0) options.log({ kind: "standby_asynchronous", standbys });
     // Other nodes may have to write again what a server lacks that has just taken over.
     if (store.failOver !== undefined) ledger.#queue.recover();
-    await ledger.#jobs.refreshDay();
-    ledger.#jobs.start();
+    await ledger.jobs.refreshDay();
+    ledger.jobs.start();
     return ledger;
   }
 
   private constructor(store: LedgerStore, node: NodeIdentity, options: BatchedLedgerOptions) {
-    const { clock, timers, log } = options;
+    const { clock } = options;
     this.#store = store;
-    this.#timers = timers;
-    this.#log = log;
-    this.#clock = clock;
+    this.#context = options;
     this.#acknowledged = new AcknowledgedOperations(clock);
     this.#availability = new StoreAvailability(options);
     this.#holds = new OpenHoldsCache(() => store.openHolds(), clock);
@@ -109,7 +106,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
           throw error;
         });
     }
-    this.#jobs = new LedgerJobs({
+    this.jobs = new LedgerJobs({
       ...options,
       store,
       node,
@@ -129,11 +126,11 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
 
   /** Asks again for a moment while only held money is in the way: a call may have ended just now, on another node. */
   async #untilReleased<T>(ask: (sinceMs: number, isFirst: boolean) => Promise<T>, waits: (answer: T) => boolean) {
-    const sinceMs = this.#clock.monotonic();
+    const sinceMs = this.#context.clock.monotonic();
     let answer = await ask(sinceMs, true);
     for (const pauseMs of waitsForHeldMs) {
-      if (!waits(answer) || this.#clock.monotonic() - sinceMs > answerLimitMs / 2) break;
-      await new Promise<void>((resolve) => this.#timers.after(pauseMs, resolve));
+      if (!waits(answer) || this.#context.clock.monotonic() - sinceMs > answerLimitMs / 2) break;
+      await new Promise<void>((resolve) => this.#context.timers.after(pauseMs, resolve));
       answer = await ask(sinceMs, false);
     }
     return answer;
@@ -192,7 +189,9 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   async heldMoney(goal: GoalId, key?: KeyLabel): Promise<HeldMoney | undefined> {
     const day = this.#day;
     if (!this.#isRunning() || day === undefined) return undefined;
-    const late = new Promise<undefined>((resolve) => this.#timers.after(answerLimitMs, () => resolve(undefined)));
+    const late = new Promise<undefined>((resolve) =>
+      this.#context.timers.after(answerLimitMs, () => resolve(undefined)),
+    );
     const holds = await Promise.race([this.#holds.refresh(), late]);
     if (holds === undefined) return undefined;
     const goalAccount = goalAccountOf(goal, day);
@@ -239,20 +238,10 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   }
 
   async close(withinMs: number): Promise<void> {
-    if (this.#jobs.stopped) return;
-    this.#jobs.stop();
+    if (this.jobs.stopped) return;
+    this.jobs.stop();
     await this.#queue.close(withinMs);
     await this.#store.close();
-  }
-
-  /** Resolves what is due: passed deadlines, and holds of dead nodes. Runs by itself every few seconds. */
-  sweep(): Promise<void> {
-    return this.#jobs.sweep();
-  }
-
-  /** Removes what has been closed for longer than the retention. Runs by itself every ten minutes. */
-  prune(): Promise<void> {
-    return this.#jobs.prune();
   }
 
   /** Whether these resolutions can be kept; logged where they cannot. */
@@ -260,13 +249,13 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     const closed = this.#queue.mode === "closed";
     if (!closed && this.#queue.size + count <= maxQueued) return true;
     const message = closed ? "the ledger is closed" : "too many wait for the budget store";
-    if (count > 0) this.#log({ kind: "resolutions_dropped", count, message });
+    if (count > 0) this.#context.log({ kind: "resolutions_dropped", count, message });
     return false;
   }
 
   /** What was lost with another server, so far in this process. */
   async #recover(node: NodeIdentity): Promise<void> {
-    const lost = await recover(this.#store, node, this.#acknowledged, { clock: this.#clock, timers: this.#timers });
+    const lost = await recover(this.#store, node, this.#acknowledged, this.#context);
     if (lost === undefined) return;
     const { batches, restored, silent } = this.#lostCommits ?? { batches: 0, restored: 0, silent: [] };
     if (lost.batches + lost.restored + lost.silent.length > 0) {
@@ -276,7 +265,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
         silent: [...new Set([...silent, ...lost.silent])].slice(0, 20),
       };
     }
-    this.#log({ kind: "failed_over", ...lost });
+    this.#context.log({ kind: "failed_over", ...lost });
   }
 
   #written({ day, accounts, notices, heldMs, written }: BatchReply): void {
@@ -287,9 +276,9 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     for (const ms of heldMs) this.#typicalHoldMs += (ms - this.#typicalHoldMs) / 16;
     for (const notice of notices) {
       if (notice.kind === "resolved" && notice.orphanOf !== undefined) {
-        this.#jobs.noteTakeover(notice.orphanOf, notice.hold);
+        this.jobs.noteTakeover(notice.orphanOf, notice.hold);
       }
-      this.#log(notice);
+      this.#context.log(notice);
     }
   }
 
@@ -300,11 +289,10 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
         return reply;
       case "refused":
         return reply.retryAfterMs === undefined ? reply : { ...reply, retryAfterMs: this.#retryAfterMs() };
-      default:
-        return {
-          kind: "unavailable",
-          reason: this.#queue.failure?.reason ?? "the budget store did not answer in time",
-        };
+      default: {
+        const reason = this.#queue.failure?.reason ?? "the budget store did not answer in time";
+        return { kind: "unavailable", reason };
+      }
     }
   }
 

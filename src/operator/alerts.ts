@@ -146,7 +146,8 @@ function* capAlerts({ day, goals, keys, pace }: Seen["caps"]): Finding {
     const reached = share >= 1;
     const what = cap.kind === "day" ? `The day ${cap.name} (UTC)` : `The ${cap.kind} ${cap.name}`;
     const unproven = cap.unproven_nano_usd > 0 ? ` (${dollarText(cap.unproven_nano_usd)} of it unproven)` : "";
-    const figures = `${dollarText(cap.spent_nano_usd)} spent${unproven} and ${dollarText(cap.held_nano_usd)} held of ${dollarText(cap.hard_nano_usd)}`;
+    const [spent, held, hard] = [cap.spent_nano_usd, cap.held_nano_usd, cap.hard_nano_usd].map(dollarText);
+    const figures = `${spent} spent${unproven} and ${held} held of ${hard}`;
     yield [
       reached ? "cap_reached" : "cap_near",
       `${what} has used ${Math.floor(share * 100)} % of its hard cap: ${figures}.`,
@@ -179,7 +180,8 @@ function* moneyAlerts({ reconciliation, drifts, notices, clock }: OperatorSource
     const { day, readMs } = counted;
     const difference = differenceOf(counted);
     const amount = Math.abs(difference);
-    const title = `The aggregator has counted ${dollarText(amount)} ${difference > 0 ? "more" : "less"} on ${day} than the ledger.`;
+    const much = `${dollarText(amount)} ${difference > 0 ? "more" : "less"}`;
+    const title = `The aggregator has counted ${much} on ${day} than the ledger.`;
     const todo = "Other users of the same key explain more. Prices that are out of date explain either.";
     const command = `budgets reconcile --day ${day}`;
     yield ["money_unreconciled", title, todo, { command, since_ms: readMs, amount_nano_usd: amount, target: day }];

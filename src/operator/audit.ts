@@ -21,7 +21,7 @@ export interface OperatorAction {
 
 type NewAction = Pick<OperatorAction, "action" | "target"> & Partial<Pick<OperatorAction, "detail">>;
 
-/** The audit log in the database that a URL names, where it outlives log files. Rejects when the database cannot be reached. */
+/** The audit log in the database, where it outlives log files. Rejects when the database cannot be reached. */
 export async function openOperatorActions(databaseUrl: string, clock = systemClock) {
   const database = await openStoreDatabase(databaseUrl);
   const columns = "at_ms, operator, action, target, detail";

@@ -1,18 +1,9 @@
-import type { Policy } from "#config/policy.ts";
-import type { ModelRegistry } from "#domain/model.ts";
 import { nextLargeTask } from "#platform/event-loop.ts";
-import { type BacktestResult, backtest } from "#records/backtest/backtest.ts";
+import { type BacktestOptions, type BacktestResult, backtest } from "#records/backtest/backtest.ts";
 import type { RecordFilter } from "#records/records.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
 
-export interface BacktestRequest {
-  readonly policy: Policy;
-  /** For records whose own registry is not stored any more. */
-  readonly registry: ModelRegistry;
-  readonly filter: RecordFilter;
-  readonly onProgress?: (done: number) => void;
-  readonly signal?: AbortSignal;
-}
+type BacktestRequest = Omit<BacktestOptions, "records" | "configuration"> & { readonly filter: RecordFilter };
 
 /** Recorded requests, decided again under another policy. Other requests of the process are served in between. */
 export function runBacktest(

@@ -106,7 +106,7 @@ function budgetLine(account: AccountRow, caps: Caps | undefined, today: string, 
     /** Of a UTC day that is over. */
     past,
     held_by,
-    /** When the last of its holds of unknown outcome is charged in full, unless somebody settles or releases it before. */
+    /** When the last of its holds of unknown outcome is charged in full, unless somebody ends it before. */
     charged_at_ms: unresolved.length === 0 ? null : Math.max(...unresolved),
   };
 }
@@ -121,7 +121,7 @@ export async function currentBudgets({ clock, config, keys, records, stores }: O
   const inForce = { caps: config().caps, keys: keys()?.values(), nowMs };
   const budgets = await listBudgets(stores, inForce, maxAccounts);
   const { days, today } = budgets;
-  const empty = budgetLine(emptyAccount(dayAccountOf(today)), undefined, today, []); // for the type: there is one of today
+  const empty = budgetLine(emptyAccount(dayAccountOf(today)), undefined, today, []); // for the type: there is one
   const day = days.find(({ name }) => name === today) ?? empty;
   return { budgets, day, pace: await spendingPace(records, day, nowMs) };
 }
@@ -164,7 +164,7 @@ function utcDay(text: string, today: string): string {
   throw invalidInput("The day must be a UTC day as YYYY-MM-DD, or today.");
 }
 
-/** The pace is measured over the last hour: long enough for agents that pause, short enough to notice one that runs away. */
+/** The pace is that of the last hour: long enough for agents that pause, short enough to notice one that runs away. */
 const paceWindowMs = hourMs;
 /** A gateway or a day that has just begun has no pace yet. */
 const shortestWindowMs = 5 * 60_000;

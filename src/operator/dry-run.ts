@@ -10,7 +10,7 @@ import {
 } from "#pipeline/dry-run.ts";
 import { OperatorProblem } from "./problem.ts";
 
-/** Where a chat body would go: as the chat endpoint decides, but nothing is sent or written. Throws what chat would refuse. */
+/** Where a chat body would go, as the chat endpoint decides; nothing is sent. Throws what chat would refuse. */
 export function dryRunOfChat(body: object, options: DryRunOptions): DryRun {
   const bytes = Buffer.from(JSON.stringify({ model: "smart-router", ...body }));
   const received = { bytes, headers: new Headers(), requestId: "dry-run", receivedAtMs: options.nowMs };

@@ -1,6 +1,6 @@
 import { nearest } from "#config/problem.ts";
 import type { ModelRegistry } from "#domain/model.ts";
-import type { OverrideAction } from "#health/store/health-store.ts";
+import type { OverrideChange } from "#health/store/health-store.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import type { Operator } from "./audit.ts";
 import { OperatorProblem } from "./problem.ts";
@@ -8,18 +8,11 @@ import type { OperatorStores } from "./stores.ts";
 
 const audited = { disable: "model_disabled", enable: "model_enabled", reset: "model_reset" } as const;
 
-export interface ModelOverride {
-  readonly model: string;
-  readonly action: OverrideAction;
-}
-
 /** Stores an operator's override of a model's health: every gateway on the database follows within a second. */
 export async function overrideModel(
-  ports: Pick<OperatorStores, "actions"> & {
-    readonly override: (change: ModelOverride & { readonly by: string; readonly atMs: number }) => Promise<unknown>;
-  },
+  ports: Pick<OperatorStores, "actions"> & { readonly override: (change: OverrideChange) => Promise<unknown> },
   { models }: Pick<ModelRegistry, "models">,
-  { model, action }: ModelOverride,
+  { model, action }: Pick<OverrideChange, "model" | "action">,
   operator: Operator,
 ) {
   if (!models.has(model)) {

@@ -30,7 +30,7 @@ export function policyKeys(policy: Policy, document: ConfigDocument | undefined)
       path: path.join("."),
       value,
       default: fallback,
-      // A value that is not the default follows from the file also where its key is not in it: one threshold can move the other.
+      // Also where its key is not in the file: one threshold can move the other.
       from: isSet || changed ? "file" : "default",
       line: isSet ? (document.lineOf(path) ?? null) : null,
       changed,

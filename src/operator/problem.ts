@@ -12,6 +12,11 @@ export class OperatorProblem extends Error {
   }
 }
 
+/** A bug of ours, which nobody who asked can do anything about. */
+export function isDefect(error: unknown): boolean {
+  return [TypeError, RangeError, ReferenceError].some((type) => error instanceof type);
+}
+
 /** What was given is not what it must be. */
 export function invalidInput(detail: string): OperatorProblem {
   return new OperatorProblem("invalid", detail);

@@ -88,7 +88,7 @@ export function namedRange({ range = "24h", from_ms, to_ms }: z.output<typeof Ra
   const from = range === "today" ? utcDayRange(nowMs).fromMs : end - rangeHours[range] * hourMs;
   return { key: range as RangeKey | null, from_ms: from, to_ms: end };
 }
-/** The time that an answer is about: `from_ms` is in it, `to_ms` is not. A list with the same two has the same requests. */
+/** The time of an answer: `from_ms` is in it, `to_ms` is not. A list with the same two has the same requests. */
 export type Range = ReturnType<typeof namedRange>;
 
 export function timeRange({ from_ms, to_ms }: Pick<Range, "from_ms" | "to_ms">): TimeRange {
@@ -108,7 +108,7 @@ const single: Readonly<Record<string, (value: string) => string>> = {
   request_id: (value) => value,
 };
 
-/** The filter of a call as the records take it: in other names, the alternatives in lists; the store writes no value as "". */
+/** The filter of a call in the names of the records, the alternatives in lists; the store has "" for no value. */
 export function recordFilter({ range: _, ...filter }: DecisionFilter): RecordFilter {
   const named: Record<string, number | string | readonly string[]> = {};
   for (const [field, value] of Object.entries(filter)) {
@@ -141,13 +141,9 @@ export type Counted = ReturnType<ReturnType<typeof counted>>;
 
 /** The sums of these keys together. */
 export function sumsOfKeys(shares: readonly SummaryShare[], keys: readonly string[]) {
-  const sums = { requests: 0, cost_nano_usd: 0 };
-  for (const { key, requests, cost_nano_usd } of shares) {
-    if (!keys.includes(key)) continue;
-    sums.requests += requests;
-    sums.cost_nano_usd += cost_nano_usd;
-  }
-  return sums;
+  const own = shares.filter(({ key }) => keys.includes(key));
+  const sumOf = (field: "requests" | "cost_nano_usd") => own.reduce((sum, share) => sum + share[field], 0);
+  return { requests: sumOf("requests"), cost_nano_usd: sumOf("cost_nano_usd") };
 }
 
 /** Median and 95th percentile in milliseconds; null without answers. */

@@ -19,7 +19,8 @@ export async function reconcileDay(
   const [{ spent, held, unproven } = emptyAccount(day)] = await (await stores.admin()).named([dayAccountOf(day)]);
   const counted = day === today ? await countNow(baseUrl, apiKey) : await (await stores.usage()).load(baseUrl, day);
   if (counted === undefined) {
-    const detail = `no gateway on this database has read the aggregator's count on ${day}; the aggregator tells it only on the day itself`;
+    const when = "the aggregator tells it only on the day itself";
+    const detail = `no gateway on this database has read the aggregator's count on ${day}; ${when}`;
     throw new OperatorProblem("not_found", detail, "not_found");
   }
   const ledger = { ledgerSpent: spent, ledgerHeld: held, ledgerUnproven: unproven };

@@ -14,7 +14,7 @@ import type { ExplainedDecision } from "#records/decision-record.ts";
 import type { StoredRecords } from "#records/stored-records.ts";
 import type { OperatorStores } from "./stores.ts";
 
-/** What a running gateway shows its operators and lets them change. `gateway/open-dashboard.ts` chooses the implementations. */
+/** What a running gateway shows its operators and lets them change; `gateway/open-dashboard.ts` puts it together. */
 export interface OperatorSources {
   readonly clock: Clock;
   readonly timers: Timers;
@@ -77,7 +77,7 @@ export interface DriftNotice {
 /** Changes of state that are remembered of each model. */
 const maxChanges = 50;
 
-/** Events since the start that an operator should see. Their models are the registry's, of which there are a handful. */
+/** Events since the start that an operator should see. Their models are the registry's, a handful. */
 export class RecentNotices {
   readonly #health = new Map<ModelKey, HealthNotice[]>();
   readonly #filtered = new Map<ModelKey, DriftNotice>();

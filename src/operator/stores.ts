@@ -10,7 +10,7 @@ import { LazyStore } from "#platform/lazy-store.ts";
 import { openRecordStore } from "#records/store/record-store.ts";
 import { openOperatorActions } from "./audit.ts";
 import { openCallerKeys } from "./caller-keys.ts";
-import { OperatorProblem } from "./problem.ts";
+import { isDefect, OperatorProblem } from "./problem.ts";
 
 /**
  * What operators use of a database, beside running gateways; each part is opened by its first use. `threaded`: for a process that
@@ -64,13 +64,10 @@ export async function withDatabase<T>(
   }
 }
 
-function isDefect(error: Error): boolean {
-  return [TypeError, ReferenceError].some((type) => error instanceof type);
-}
-
 function missingFile(path: string): string | undefined {
   if (path === inMemoryPath)
     return "DATABASE_URL is an in-memory database, which ends with its gateway: no other process can open it.";
   if (existsSync(path)) return undefined;
-  return `There is no database at ${path} yet. Run the command where the gateway runs, or set DATABASE_URL as it does; a gateway makes it when it starts.`;
+  const where = "Run the command where the gateway runs, or set DATABASE_URL as it does";
+  return `There is no database at ${path} yet. ${where}; a gateway makes it when it starts.`;
 }

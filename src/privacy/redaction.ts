@@ -32,9 +32,7 @@ export interface RedactedBody extends Redaction {
    * makes the request sensitive but is not replaced, and not counted in `total`.
    */
   readonly unredactable: readonly Finding[];
-  /**
-   * Present when the policy restores values and something was replaced. Holds values: keep it for this request only.
-   */
+  /** Present when the policy restores values and some were replaced. Holds values: for this request only. */
   readonly restore?: Restorer;
 }
 

@@ -3,8 +3,17 @@ import { type ModelKey, type Price, tierOfRole } from "#domain/model.ts";
 import { ratesOf, type TimeSpan } from "#domain/money/prices.ts";
 import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
 import type { RequestSize } from "#pipeline/request-size.ts";
-import type { DecisionAttempt, DecisionInputs, DecisionRecord, DecisionTokens } from "./decision-record.ts";
+import type { CostState, DecisionInputs, DecisionTokens, RefusedBy } from "./decision-record.ts";
 import type { AttemptRecord, RequestRecord, RoutedInputs } from "./record.ts";
+import {
+  readEvidence,
+  type StoredAttempt,
+  type StoredInputs,
+  type StoredRecord,
+  unusual,
+  usualRuntime,
+  usualTask,
+} from "./stored-record.ts";
 
 /** What a decision record needs beside the record of the request. */
 export interface RecordContext {
@@ -24,8 +33,11 @@ export interface PreviousAnswer {
   readonly promptTokens: number;
 }
 
-/** The decision record of a request that has ended, but for its number, which the store gives it. Not made while the caller waits. */
-export function buildRecord(request: RequestRecord, context: RecordContext): DecisionRecord {
+/**
+ * The decision record of a request that has ended, but for its number, which the store gives it. Not made while the caller waits.
+ * Members that are undefined are not written: what `completeRecord` fills in is left out here.
+ */
+export function buildRecord(request: RequestRecord, context: RecordContext): StoredRecord {
   const { routed, decision, timings, answeredBy, atMs } = request;
   const final = routed?.decision ?? decision;
   const chosen = final.model ?? decision.model;
@@ -35,7 +47,6 @@ export function buildRecord(request: RequestRecord, context: RecordContext): Dec
   const during = { fromMs: atMs, toMs: atMs + timings.totalMs };
   const last = request.attempts.at(-1);
   const senior = registry?.byRole.senior;
-  const { rule, contributions, points } = readEvidence(final.evidence);
   const unhealthy: Record<string, string> = {};
   const unroutable: string[] = [];
   const health = routed?.snapshot.health;
@@ -43,21 +54,12 @@ export function buildRecord(request: RequestRecord, context: RecordContext): Dec
     if (health[key]?.routable === false) unroutable.push(key);
     if (health[key]?.state !== "HEALTHY") unhealthy[key] = health[key]?.state ?? "";
   }
-  const attempts: DecisionAttempt[] = [];
-  const generationIds: string[] = [];
-  let tokens: DecisionTokens | null = null;
-  let hold = 0;
   let day: string | undefined;
   let ledgerMs: number | undefined;
   /** The cost of all answers at the senior model's prices of that time, with the same share cached, in nano-USD. */
-  let baseline: number | null = null;
+  let baseline: number | undefined;
   for (const attempt of request.attempts) {
     const { usage } = attempt;
-    const made = attemptIn(attempt, request.begunMs);
-    attempts.push(made);
-    if (made.generation_id !== null) generationIds.push(made.generation_id);
-    tokens = addTokens(tokens, made.tokens);
-    hold += attempt.holdNanoUsd;
     day = attempt.day ?? day;
     if (attempt.ledgerMs !== undefined) ledgerMs = (ledgerMs ?? 0) + attempt.ledgerMs;
     // Without tiers there would be no scout.
@@ -65,6 +67,7 @@ export function buildRecord(request: RequestRecord, context: RecordContext): Dec
       baseline = (baseline ?? 0) + safeCost(usage, senior.price, during);
     }
   }
+  const attempts = request.attempts.map((attempt) => attemptIn(attempt, request.begunMs));
   return {
     seq: 0,
     at_ms: atMs,
@@ -73,38 +76,31 @@ export function buildRecord(request: RequestRecord, context: RecordContext): Dec
     request_id: request.requestId,
     session: bounded(context.session),
     goal: bounded(routed?.task.goal_id),
-    task: routed?.namesTask === true ? bounded(routed.task.task_id) : null,
+    task: routed?.namesTask === true ? bounded(routed.task.task_id) : undefined,
     conversation:
-      routed && context.salt !== undefined ? Bun.hash(routed.conversationKey, context.salt).toString(36) : null,
-    generation_ids: generationIds,
-    label: request.label ?? null,
-    error_param: null,
-    asked_model: null,
-    route: "chat_completions",
+      routed && context.salt !== undefined ? Bun.hash(routed.conversationKey, context.salt).toString(36) : undefined,
+    label: request.label,
     alias: request.alias,
-    stream: request.stream,
+    stream: request.stream || undefined,
     action: decision.action === "SCOUT" && final.model !== null ? "SCOUT" : final.action,
-    model: chosen,
-    served_by: answeredBy,
-    upstream_model: answeredBy === null ? null : modelName(last?.otherModel ?? model?.upstreamId),
-    upstream_host: last?.host ?? null,
+    model: chosen ?? undefined,
+    served_by: answeredBy ?? undefined,
+    upstream_model: answeredBy === null ? undefined : modelName(last?.otherModel ?? model?.upstreamId),
     status: request.status,
     outcome: request.outcome,
     refused_by: refuserOf(request),
-    error_class: request.errorCode ?? (request.outcome === "answered" ? null : (last?.outcome ?? request.outcome)),
+    error_class: request.errorCode ?? (request.outcome === "answered" ? undefined : (last?.outcome ?? request.outcome)),
     cause: final.cause,
-    kind: routed?.task.kind ?? null,
-    tier: model === undefined ? null : tierOfRole[model.role],
+    kind: routed?.task.kind,
+    tier: model === undefined ? undefined : tierOfRole[model.role],
     score: final.score,
     confidence: final.confidence,
-    sensitive_block_applied: final.sensitive_block_applied,
-    rule,
-    contributions,
-    points,
-    thresholds: routing === undefined ? null : { flash_below: routing.flash_below, pro_from: routing.pro_from },
-    inputs: routed === undefined ? null : inputsIn(routed, unroutable),
-    housekeeping: routed?.housekeeping ?? null,
-    features: routed === undefined ? {} : { ...routed.features },
+    sensitive_block_applied: final.sensitive_block_applied || undefined,
+    rule: readEvidence(final.evidence).rule ?? undefined,
+    thresholds: routing === undefined ? undefined : { flash_below: routing.flash_below, pro_from: routing.pro_from },
+    inputs: routed === undefined ? undefined : inputsIn(routed, unroutable),
+    housekeeping: routed?.housekeeping,
+    features: routed === undefined ? undefined : { ...routed.features },
     evidence: final.evidence,
     attempts,
     timings: {
@@ -114,64 +110,58 @@ export function buildRecord(request: RequestRecord, context: RecordContext): Dec
       first_token_ms: rounded(timings.firstTokenMs),
       total_ms: rounded(timings.totalMs),
     },
-    tokens,
-    hold_nano_usd: hold,
     cost_nano_usd: request.costNanoUsd,
-    cost_state: costState(attempts),
-    cost_source: last?.costSource ?? null,
+    cost_state: unless(costState(attempts), "known"),
     baseline_nano_usd: baseline,
     switched: switchIn(request, context.before, during),
     price_band: bandIn(request, during),
-    price_version: request.priceVersion ?? null,
-    is_byok: last?.ownAccount ?? null,
-    forwarded_fields: [...(request.forwardedFields ?? [])],
-    redactions: [...request.redactions],
-    health: unhealthy,
-    policy_hash: context.policyHash,
-    reported: null,
-    repeated: 1,
+    price_version: request.priceVersion,
+    is_byok: last?.ownAccount,
+    forwarded_fields: request.forwardedFields === undefined ? undefined : [...request.forwardedFields],
+    redactions: request.redactions.length === 0 ? undefined : [...request.redactions],
+    health: Object.keys(unhealthy).length === 0 ? undefined : unhealthy,
+    policy_hash: context.policyHash ?? undefined,
   };
 }
 
-function attemptIn(attempt: AttemptRecord, begunMs: number): DecisionAttempt {
+/** A value that is not written where it is the usual one. */
+function unless<T>(value: T, usual: T): T | undefined {
+  return value === usual ? undefined : value;
+}
+
+function attemptIn(attempt: AttemptRecord, begunMs: number): StoredAttempt {
+  const { outcome, upstreamStatus } = attempt;
   return {
     number: Number(attempt.id.slice(attempt.id.lastIndexOf(".") + 1)),
     model: attempt.model,
-    purpose: attempt.purpose,
-    outcome: attempt.outcome,
-    upstream_status: attempt.upstreamStatus ?? (attempt.outcome === "answered" ? 200 : null),
-    reason: attempt.reason ?? null,
+    purpose: unless(attempt.purpose, "EXECUTE"),
+    outcome,
+    upstream_status: outcome === "answered" ? unless(upstreamStatus, 200) : upstreamStatus,
+    reason: attempt.reason,
     started_ms: rounded(Math.max(0, attempt.startedMs - begunMs)),
     first_token_ms: rounded(attempt.firstTokenMs),
     duration_ms: rounded(attempt.durationMs),
     hold_nano_usd: attempt.holdNanoUsd,
-    cost_nano_usd: attempt.costNanoUsd ?? (attempt.costSource === "released" ? 0 : null),
-    cost_source: attempt.costSource ?? null,
+    cost_nano_usd: attempt.costNanoUsd ?? (attempt.costSource === "released" ? 0 : undefined),
+    cost_source: attempt.costSource,
     tokens: tokensIn(attempt.usage),
     other_model: modelName(attempt.otherModel),
-    generation_id: attempt.generationId ?? null,
-    host: attempt.host ?? null,
+    generation_id: attempt.generationId,
+    host: attempt.host,
   };
 }
 
-function tokensIn(usage: TokenUsage | undefined): DecisionTokens | null {
-  if (usage === undefined) return null;
+function tokensIn(usage: TokenUsage | undefined): DecisionTokens | undefined {
+  if (usage === undefined) return undefined;
   const { input, cachedInput, cacheWrite = 0, output, reasoning } = usage;
   return { prompt: input, cached: cachedInput, cache_write: cacheWrite, completion: output, reasoning };
 }
 
-function addTokens(sum: DecisionTokens | null, tokens: DecisionTokens | null): DecisionTokens | null {
-  if (sum === null || tokens === null) return sum ?? tokens;
-  const added = { ...sum };
-  for (const kind of Object.keys(added) as (keyof DecisionTokens)[]) added[kind] += tokens[kind];
-  return added;
-}
-
 /** `at_least` and a charged hold are what the ledger counts; the upstream did not confirm them as the cost. */
-function costState(attempts: readonly DecisionAttempt[]): DecisionRecord["cost_state"] {
-  let state: DecisionRecord["cost_state"] = "known";
+function costState(attempts: readonly StoredAttempt[]): CostState {
+  let state: CostState = "known";
   for (const { cost_nano_usd, cost_source } of attempts) {
-    if (cost_nano_usd === null && cost_source !== "hold") return "unknown";
+    if (cost_nano_usd === undefined && cost_source !== "hold") return "unknown";
     if (cost_source === "at_least" || cost_source === "hold") state = "estimated";
   }
   return state;
@@ -182,12 +172,12 @@ function switchIn(
   { routed, answeredBy, attempts }: RequestRecord,
   before: PreviousAnswer | undefined,
   during: TimeSpan,
-): DecisionRecord["switched"] {
-  if (before === undefined || before.model === answeredBy) return null;
+): StoredRecord["switched"] {
+  if (before === undefined || before.model === answeredBy) return undefined;
   const usage = attempts.findLast(({ outcome }) => outcome === "answered")?.usage;
   const models = routed?.snapshot.registry.models;
   const [from, to] = [models?.get(before.model), models?.get(answeredBy ?? "")];
-  if (usage === undefined || from === undefined || to === undefined) return null;
+  if (usage === undefined || from === undefined || to === undefined) return undefined;
   const cachedInput = Math.min(before.promptTokens, usage.input);
   const stayed = { ...usage, cachedInput, cacheWrite: Math.min(usage.cacheWrite ?? 0, usage.input - cachedInput) };
   return {
@@ -206,10 +196,10 @@ function safeCost(usage: TokenUsage, price: Price, during: TimeSpan): number {
 }
 
 /** Which of the model's rates the last answer met, where it has several. */
-function bandIn({ routed, attempts }: RequestRecord, during: TimeSpan): string | null {
+function bandIn({ routed, attempts }: RequestRecord, during: TimeSpan): string | undefined {
   const answer = attempts.findLast(({ usage }) => usage !== undefined);
   const price = routed?.snapshot.registry.models.get(answer?.model ?? "")?.price;
-  if (answer?.usage === undefined || price?.bands === undefined) return null;
+  if (answer?.usage === undefined || price?.bands === undefined) return undefined;
   const { input, output } = ratesOf(price, answer.usage.input, during);
   if (input === price.input && output === price.output) return "base";
   return `${input / 1e9}/${output / 1e9} USD per million`;
@@ -222,103 +212,76 @@ function bookedMs(endedMs: number, day: string | undefined): number {
   return Math.min(Math.max(endedMs, startMs), startMs + 86_399_999);
 }
 
-function refuserOf({ outcome, attempts, status }: RequestRecord): DecisionRecord["refused_by"] {
+function refuserOf({ outcome, attempts, status }: RequestRecord): RefusedBy | undefined {
   if (outcome === "refused") return "gateway";
   if (outcome === "broken_stream") return "upstream";
-  if (outcome !== "failed") return null;
+  if (outcome !== "failed") return undefined;
   return status !== 503 && attempts.length > 0 ? "upstream" : "gateway";
 }
 
-/** The hard rules that the evidence names, and the points of each feature. */
-export function readEvidence(evidence: readonly string[]): Pick<DecisionRecord, "rule" | "contributions" | "points"> {
-  const contributions: { name: string; value: number }[] = [];
-  let rule: string | null = null;
-  let points: number | null = null;
-  for (const entry of evidence) {
-    const at = entry.indexOf("=");
-    if (entry.startsWith("hard_rule=")) rule = rule === null ? entry.slice(at + 1) : `${rule}, ${entry.slice(at + 1)}`;
-    else if (entry.startsWith("points=")) points = Number(entry.slice(at + 1));
-    else if (entry.startsWith("points_")) {
-      contributions.push({ name: entry.slice("points_".length, at), value: Number(entry.slice(at + 1)) });
-    }
-  }
-  return { rule, contributions, points };
-}
-
 /** What is needed to decide again. */
-function inputsIn(routed: RoutedInputs, unroutable: string[]): DecisionInputs {
-  const { task, snapshot } = routed;
-  const { error_signature: _, last_model, ...counts } = routed.runtime;
-  const { ownCaps, affinity } = snapshot;
+function inputsIn(routed: RoutedInputs, unroutable: string[]): StoredInputs {
+  const { task, runtime, snapshot } = routed;
+  const { ownCaps, affinity, runEvidence } = snapshot;
   const { routing: hint, scout, pro } = task.metadata;
   return {
-    task: {
-      explicit_route: task.explicit_route,
-      reasoning: task.reasoning,
-      sensitive: task.sensitive,
-      repo_context_present: task.repo_context_present,
-      repo_free_opt_in: task.repo_free_opt_in,
-      risk_level: task.risk_level,
-      blast_radius: task.blast_radius,
-      reasoning_requirement: task.reasoning_requirement,
-      ambiguity: task.ambiguity,
-      dependency_depth: task.dependency_depth,
-      verification_difficulty: task.verification_difficulty,
-      estimated_tool_depth: task.estimated_tool_depth,
-      hint: hint === "pro" || hint === "flash" || hint === "free" ? hint : "auto",
-      scout: scout === true,
-      pro: pro === true,
-    },
-    runtime: { ...counts, last_model: bounded(last_model ?? undefined) },
+    task: unusual<DecisionInputs["task"]>(
+      {
+        ...task,
+        hint: hint === "pro" || hint === "flash" || hint === "free" ? hint : "auto",
+        scout: scout === true,
+        pro: pro === true,
+      },
+      usualTask,
+    ),
+    runtime: unusual({ ...runtime, last_model: bounded(runtime.last_model ?? undefined) ?? null }, usualRuntime),
     size: sizeIn(snapshot.size),
     spend: snapshot.spend,
-    ledger_spend: routed.ledgerSpend ?? null,
-    own_caps: ownCaps === undefined ? {} : { goal_hard: ownCaps.goalHard, day_hard: ownCaps.dayHard },
+    ledger_spend: routed.ledgerSpend,
+    own_caps: ownCaps === undefined ? undefined : { goal_hard: ownCaps.goalHard, day_hard: ownCaps.dayHard },
     scale: snapshot.scale ?? "declared",
-    run_evidence: [...(snapshot.runEvidence ?? [])],
-    prose: snapshot.prose ?? 0,
-    continuation: routed.continuation,
-    reported_failure: routed.reportedFailure,
-    affinity: affinity === undefined ? null : { model: affinity.model, continuation: affinity.continuation },
-    verdict: snapshot.verdict ?? null,
-    unroutable,
+    run_evidence: runEvidence === undefined || runEvidence.length === 0 ? undefined : [...runEvidence],
+    prose: snapshot.prose,
+    continuation: routed.continuation || undefined,
+    reported_failure: routed.reportedFailure || undefined,
+    affinity: affinity === undefined ? undefined : { model: affinity.model, continuation: affinity.continuation },
+    verdict: snapshot.verdict,
+    unroutable: unroutable.length === 0 ? undefined : unroutable,
   };
 }
 
-/** What is seldom there is not in it as undefined: that would take JSON longer. */
 function sizeIn(size: RequestSize): DecisionInputs["size"] {
   const { writesCache, otherOutputTokens, reasoningTokens, predictedTokens, surcharge } = size;
-  const known: DecisionInputs["size"] = {
+  return {
     input_tokens_bound: size.inputTokensBound,
     input_tokens_estimate: size.inputTokensEstimate,
     requested_output_tokens: size.requestedOutputTokens,
     choices: size.choices,
+    writes_cache: writesCache,
+    other_output_tokens: otherOutputTokens,
+    reasoning_tokens: reasoningTokens,
+    predicted_tokens: predictedTokens,
+    surcharge: surcharge === undefined ? undefined : { ...surcharge, fields: [...surcharge.fields] },
   };
-  if (writesCache !== undefined) known.writes_cache = writesCache;
-  if (otherOutputTokens !== undefined) known.other_output_tokens = otherOutputTokens;
-  if (reasoningTokens !== undefined) known.reasoning_tokens = reasoningTokens;
-  if (predictedTokens !== undefined) known.predicted_tokens = predictedTokens;
-  if (surcharge !== undefined) known.surcharge = { ...surcharge, fields: [...surcharge.fields] };
-  return known;
 }
 
 /** Rounded to three decimal places. */
 function rounded(value: number): number;
-function rounded(value: number | undefined): number | null;
-function rounded(value: number | undefined): number | null {
-  return value === undefined ? null : Math.round(value * 1_000) / 1_000;
+function rounded(value: number | undefined): number | undefined;
+function rounded(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : Math.round(value * 1_000) / 1_000;
 }
 
 /** Ids that callers choose are free text; longer ones are cut, and end in digits of their hash, so that they still differ. In characters. */
 const maxIdLength = 128;
 const hashDigits = 16;
 
-function bounded(id: string | undefined): string | null {
-  return id === undefined ? null : boundedId(id);
+function bounded(id: string | undefined): string | undefined {
+  return id === undefined ? undefined : boundedId(id);
 }
 
 /** What an upstream calls a model, without what no name of a model has. */
-function modelName(name: string | undefined): string | null {
+function modelName(name: string | undefined): string | undefined {
   return bounded(name?.replace(/[^\w.:@/+-]/g, "_"));
 }
 

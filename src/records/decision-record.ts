@@ -36,7 +36,7 @@ const DecisionTokens = z.object({
 });
 export type DecisionTokens = z.infer<typeof DecisionTokens>;
 
-const DecisionAttempt = z.object({
+export const DecisionAttempt = z.object({
   number: z.int().describe("In the id of its reservation, `decision_id.number`, from 1."),
   model: text,
   purpose: z.enum(["EXECUTE", "SCOUT"]),
@@ -64,7 +64,7 @@ const Spend = z.object({
 });
 
 /** What `decide` looked at beside policy and model registry: enough to decide again. The instruction is not in it. */
-const DecisionInputs = z.object({
+export const DecisionInputs = z.object({
   task: RoutingTask.omit({ task_id: true, goal_id: true, kind: true, instruction: true, metadata: true }).extend({
     hint: z.enum(["auto", "pro", "flash", "free"]),
     scout: z.boolean(),

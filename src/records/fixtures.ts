@@ -1,48 +1,7 @@
 import { nanoUsd } from "#domain/money/money.ts";
-import type { DecisionInputs, DecisionRecord } from "./decision-record.ts";
+import type { DecisionRecord } from "./decision-record.ts";
 import type { RequestRecord, RoutedInputs } from "./record.ts";
-
-export const someInputs: DecisionInputs = {
-  task: {
-    explicit_route: "AUTO",
-    reasoning: "AUTO",
-    sensitive: true,
-    repo_context_present: false,
-    repo_free_opt_in: false,
-    risk_level: "LOW",
-    blast_radius: "LOW",
-    reasoning_requirement: 0.3,
-    ambiguity: 0.3,
-    dependency_depth: 0.3,
-    verification_difficulty: 0.3,
-    estimated_tool_depth: 0,
-    hint: "auto",
-    scout: false,
-    pro: false,
-  },
-  runtime: {
-    attempts: 0,
-    flash_attempts: 0,
-    same_error_count: 0,
-    tests_failed: 0,
-    files_touched: 0,
-    tool_depth: 0,
-    failure_class: "NONE",
-    last_model: null,
-  },
-  size: { input_tokens_bound: 400, input_tokens_estimate: 90, requested_output_tokens: null, choices: 1 },
-  spend: { goal: { spent: 0, held: 0 }, day: { spent: 0, held: 0 } },
-  ledger_spend: null,
-  own_caps: {},
-  scale: "chat",
-  run_evidence: [],
-  prose: 0,
-  continuation: false,
-  reported_failure: false,
-  affinity: null,
-  verdict: null,
-  unroutable: [],
-};
+import { completeRecord, type StoredRecord } from "./stored-record.ts";
 
 type DecidedFrom = Pick<RoutedInputs, "task" | "runtime" | "snapshot" | "features" | "decision"> &
   Partial<Pick<RoutedInputs, "ledgerSpend">>;
@@ -79,7 +38,18 @@ export function aRequestRecord(decidedFrom: DecidedFrom, given: Partial<RequestR
 
 /** A record of an answered request that went to the flash model by its score; `seq` and id differ from record to record. */
 export function aDecisionRecord(index: number, given: Partial<DecisionRecord> = {}): DecisionRecord {
-  const atMs = given.recorded_ms ?? 1_790_000_000_000 + index;
+  return { ...completeRecord(aStoredRecord(index, given.recorded_ms)), ...given };
+}
+
+/** The same as it is built: without what a reader fills in. */
+export function aStoredRecord(index: number, recordedMs?: number): StoredRecord {
+  const atMs = recordedMs ?? 1_790_000_000_000 + index;
+  const dimensions = {
+    reasoning_requirement: 0.3,
+    ambiguity: 0.3,
+    dependency_depth: 0.3,
+    verification_difficulty: 0.3,
+  };
   return {
     seq: atMs * 1024,
     at_ms: atMs - 900,
@@ -88,46 +58,36 @@ export function aDecisionRecord(index: number, given: Partial<DecisionRecord> = 
     request_id: `r${index}`,
     session: "s1",
     goal: "s1/refactor",
-    task: null,
     conversation: "c1",
-    generation_ids: [],
-    label: null,
-    error_param: null,
-    asked_model: null,
-    route: "chat_completions",
     alias: "smart-router",
-    stream: false,
     action: "ROUTE",
     model: "vendor_v4_flash",
     served_by: "vendor_v4_flash",
     upstream_model: "vendor/v4-flash",
-    upstream_host: null,
     status: 200,
     outcome: "answered",
-    refused_by: null,
-    error_class: null,
     cause: "score_flash",
-    rule: null,
     kind: "CODING",
     tier: "flash",
     score: 22.5,
     confidence: 0.9,
-    sensitive_block_applied: false,
     contributions: [{ name: "ambiguity", value: 4.5 }],
     points: 22.5,
     thresholds: { flash_below: 90, pro_from: 97 },
-    inputs: someInputs,
-    housekeeping: null,
+    inputs: {
+      task: dimensions,
+      runtime: {},
+      size: { input_tokens_bound: 400, input_tokens_estimate: 90, requested_output_tokens: null, choices: 1 },
+      spend: { goal: { spent: 0, held: 0 }, day: { spent: 0, held: 0 } },
+      scale: "chat",
+    },
     features: { words: 12 },
     evidence: ["kind=CODING", "score=22.5"],
     attempts: [
       {
         number: 2,
         model: "vendor_v4_flash",
-        purpose: "EXECUTE",
         outcome: "answered",
-        upstream_status: 200,
-        reason: null,
         started_ms: 2,
         first_token_ms: 300,
         duration_ms: 890,
@@ -135,28 +95,12 @@ export function aDecisionRecord(index: number, given: Partial<DecisionRecord> = 
         cost_nano_usd: 40_000,
         cost_source: "usage",
         tokens: { prompt: 100, cached: 0, cache_write: 0, completion: 50, reasoning: 0 },
-        other_model: null,
-        generation_id: null,
-        host: null,
       },
     ],
     timings: { gate_ms: 0.1, decision_ms: 0.3, ledger_ms: 1.5, first_token_ms: 300, total_ms: 895 },
-    tokens: { prompt: 100, cached: 0, cache_write: 0, completion: 50, reasoning: 0 },
-    hold_nano_usd: 9_000_000,
     cost_nano_usd: 40_000,
-    cost_state: "known",
-    cost_source: "usage",
     baseline_nano_usd: 90_000,
-    switched: null,
-    price_band: null,
     price_version: "p1",
-    is_byok: null,
-    forwarded_fields: [],
-    redactions: [],
-    health: {},
     policy_hash: "h1",
-    reported: null,
-    repeated: 1,
-    ...given,
   };
 }

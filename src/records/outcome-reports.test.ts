@@ -68,16 +68,16 @@ test("a caller has a hundred reports waiting, all callers a thousand", () => {
 
 test("a write that fails is an error to those who waited for it, and the next is tried", async () => {
   const time = manualTime();
-  let isAway = true;
+  let isUnavailable = true;
   const all = new OutcomeReports(async (first) => {
-    if (isAway) throw new Error("away");
+    if (isUnavailable) throw new Error("unavailable");
     return new Set(first);
   }, time);
   const lost = all.add(failed("a"), 1)!;
   const seen = lost.catch((error: Error) => error.message);
   await time.advanceAsync(0);
-  expect(await seen).toBe("away");
-  isAway = false;
+  expect(await seen).toBe("unavailable");
+  isUnavailable = false;
   const next = all.add(failed("a"), 1);
   await time.advanceAsync(250);
   expect(await next).toBe(true);

@@ -23,7 +23,7 @@ export interface RequestRecord {
   readonly routed?: RoutedInputs;
   /** What the caller read as `error.code`; absent where it got an answer. */
   readonly errorCode?: string;
-  /** Status of the answer's head; 499 when the caller left before there was one. */
+  /** Status of the answer; 499 when the caller left before it had one. */
   readonly status: number;
   readonly outcome: RequestOutcome;
   /** The model that answered; null when none did. */

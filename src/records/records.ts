@@ -3,6 +3,7 @@ import { partsOfReservationId, type ReservationState } from "#ledger/rules/rows.
 import { hardRules } from "#pipeline/decide/rules/hard-rules.ts";
 import { costStates, type DecisionRecord, refusers, tiers } from "./decision-record.ts";
 import { requestOutcomes } from "./record.ts";
+import type { StoredRecord } from "./stored-record.ts";
 
 /** Times are `recorded_ms`: from inclusive, to exclusive. */
 export interface TimeRange {
@@ -29,10 +30,10 @@ const filterValues = {
   status: ({ status }) => [String(status), `${Math.floor(status / 100)}xx`],
   refusedBy: ({ refused_by }) => refused_by ?? "",
   errorClass: ({ error_class }) => error_class ?? "",
-  costState: ({ cost_state }) => cost_state,
+  costState: ({ cost_state }) => cost_state ?? "known",
   label: ({ label }) => label ?? "",
-  redaction: ({ redactions }) => (redactions.length === 0 ? "" : ["any", ...redactions.map(({ rule }) => rule)]),
-} satisfies Readonly<Record<string, (record: DecisionRecord) => string | readonly string[]>>;
+  redaction: ({ redactions }) => (redactions?.length ? ["any", ...redactions.map(({ rule }) => rule)] : ""),
+} satisfies Readonly<Record<string, (record: StoredRecord) => string | readonly string[]>>;
 /** The fields by which records are found; the others of a filter are times. */
 type FilterField = keyof typeof filterValues;
 
@@ -85,7 +86,7 @@ export function wantedBy(filter: RecordFilter): readonly Wanted[] {
   });
 }
 
-export function hasWanted(record: DecisionRecord, wanted: readonly Wanted[]): boolean {
+export function hasWanted(record: StoredRecord, wanted: readonly Wanted[]): boolean {
   return wanted.every(([field, anyOf]) => [filterValues[field](record)].flat().some((value) => anyOf.includes(value)));
 }
 
@@ -96,10 +97,10 @@ export function matchesFilter(record: DecisionRecord, filter: RecordFilter): boo
 }
 
 /** All that filters can ask these records for, once: `field=value`. */
-export function termsIn(records: readonly DecisionRecord[]): readonly string[] {
+export function termsIn(records: readonly StoredRecord[]): readonly string[] {
   return fields.flatMap((field) => {
     const values = new Set<string>();
-    const valuesIn: (record: DecisionRecord) => string | readonly string[] = filterValues[field];
+    const valuesIn: (record: StoredRecord) => string | readonly string[] = filterValues[field];
     let last: unknown;
     for (const record of records) {
       const value = valuesIn(record);
@@ -143,7 +144,7 @@ export interface PageRequest {
 }
 
 /** What was charged without proof, because nobody knows what a call has cost: no part of what a model has cost. */
-export function unprovenCost({ attempts }: Pick<DecisionRecord, "attempts">): number {
+export function unprovenCost({ attempts }: Pick<StoredRecord, "attempts">): number {
   return attempts.reduce(
     (sum, { cost_source, cost_nano_usd }) => sum + (cost_source === "hold" ? (cost_nano_usd ?? 0) : 0),
     0,
@@ -201,7 +202,7 @@ export interface ClosedReservation {
 }
 
 /** The record with that cost; itself where it has it already. */
-export function correctedRecord(record: DecisionRecord, { id, state, charged }: ClosedReservation): DecisionRecord {
+export function correctedRecord(record: StoredRecord, { id, state, charged }: ClosedReservation): StoredRecord {
   const { attempt } = partsOfReservationId(id);
   const before = record.attempts.find(({ number }) => number === attempt);
   if (before === undefined || before.cost_nano_usd === charged) return record;
@@ -210,7 +211,7 @@ export function correctedRecord(record: DecisionRecord, { id, state, charged }: 
       ? { ...each, cost_nano_usd: charged, cost_source: state === "EXPIRED_CHARGED" ? "hold" : "ledger" }
       : each,
   );
-  const isOpen = attempts.some(({ cost_nano_usd }) => cost_nano_usd === null);
+  const isOpen = attempts.some(({ cost_nano_usd }) => cost_nano_usd == null);
   const final = state === "EXPIRED_CHARGED" ? "estimated" : "known";
   return {
     ...record,

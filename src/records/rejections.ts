@@ -1,5 +1,5 @@
 import type { Clock } from "#platform/time.ts";
-import { DecisionRecord } from "./decision-record.ts";
+import type { StoredRecord } from "./stored-record.ts";
 
 /** A request that was answered with an error before there was a decision. */
 export interface Rejection {
@@ -22,10 +22,10 @@ const ownRecords = 20;
 export function rejectionRecords(
   clock: Pick<Clock, "now">,
   newId: () => string,
-  append: (record: DecisionRecord) => void,
+  append: (record: StoredRecord) => void,
 ) {
   /** By route, status, code and label. All are our own words or the operator's, so there are few. */
-  const kinds = new Map<string, { count: number; shared?: DecisionRecord }>();
+  const kinds = new Map<string, { count: number; shared?: StoredRecord }>();
   return {
     add(rejection: Rejection): void {
       const nowMs = clock.now();
@@ -36,7 +36,7 @@ export function rejectionRecords(
       if (kind.count <= ownRecords) append(rejectionRecord(rejection, newId(), nowMs));
       else if (kind.shared === undefined) kind.shared = rejectionRecord(rejection, newId(), nowMs);
       else {
-        kind.shared.repeated += 1;
+        kind.shared.repeated = (kind.shared.repeated ?? 1) + 1;
         kind.shared.recorded_ms = nowMs;
         kind.shared.request_id = rejection.requestId;
       }
@@ -48,21 +48,13 @@ export function rejectionRecords(
   };
 }
 
-/** A record in which each field is null, empty or 0, as its schema allows: there was no decision. */
-const blank = Object.fromEntries(
-  Object.entries(DecisionRecord.shape).map(([name, schema]) => [
-    name,
-    [null, [], {}, false, 0].find((empty) => schema.safeParse(empty).success),
-  ]),
-);
-
 function rejectionRecord(
   { requestId, route, status, code, param, model, label }: Rejection,
   decisionId: string,
   atMs: number,
-): DecisionRecord {
+): StoredRecord {
   return {
-    ...(blank as unknown as DecisionRecord), // but for the fields below, which may not be empty
+    seq: 0,
     at_ms: atMs,
     recorded_ms: atMs,
     decision_id: decisionId,
@@ -71,12 +63,12 @@ function rejectionRecord(
     status,
     outcome: status >= 500 && status !== 503 ? "failed" : "refused",
     refused_by: "gateway",
-    error_class: code ?? null,
-    error_param: param ?? null,
-    asked_model: model ?? null,
-    label: label ?? null,
-    timings: { gate_ms: null, decision_ms: null, ledger_ms: null, first_token_ms: null, total_ms: 0 },
-    cost_state: "known",
-    repeated: 1,
+    error_class: code,
+    error_param: param,
+    asked_model: model,
+    label,
+    attempts: [],
+    timings: { total_ms: 0 },
+    cost_nano_usd: 0,
   };
 }

@@ -43,11 +43,11 @@ function recordsOver(database: StoreDatabase, time: ManualTime, random = 0.5) {
 async function someRecords() {
   const time = manualTime();
   const database = await openLargeStore("sqlite::memory:");
-  let mode: "up" | "away" | "loses_answers" = "up";
+  let mode: "up" | "unavailable" | "loses_answers" = "up";
   const unreliable: StoreDatabase = {
     ...database,
     async write(...statements) {
-      if (mode === "away") throw new Error("away");
+      if (mode === "unavailable") throw new Error("unavailable");
       const answer = await database.write(...statements);
       if (mode === "loses_answers") throw new Error("the answer was lost");
       return answer;
@@ -67,7 +67,7 @@ async function someRecords() {
 
 test("while the store is unavailable records wait; those above the limit are dropped and counted, and the rest is written later", async () => {
   const { records, dropped, states, at, setMode } = await someRecords();
-  setMode("away");
+  setMode("unavailable");
   append(records, [at(0)]);
   await records.save();
   expect(records.status()).toMatchObject({ ok: false, queued: 1, dropped: 0 });
@@ -85,7 +85,7 @@ test("while the store is unavailable records wait; those above the limit are dro
 
 test("records that cannot be written before the end are counted as dropped", async () => {
   const { records, dropped, at, setMode } = await someRecords();
-  setMode("away");
+  setMode("unavailable");
   append(records, [at(0), at(1)]);
   await records.save();
   append(records, [at(2)]);
@@ -109,6 +109,18 @@ test("a batch whose answer was lost is neither written nor counted twice", async
   expect((await records.query({}, { limit: 9 })).records).toHaveLength(3);
 });
 
+test("a record that cannot be made is dropped alone, and reported", async () => {
+  const { records, dropped, states, at } = await someRecords();
+  append(records, [at(1)]);
+  records.add(() => {
+    throw new Error("a defect");
+  });
+  append(records, [at(2)]);
+  await records.save();
+  expect((await records.query({}, { limit: 9 })).records).toHaveLength(2);
+  expect([dropped, states, records.status().queued]).toEqual([[1], [], 0]);
+});
+
 const folder = mkdtempSync(join(tmpdir(), "stored-records-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
@@ -117,18 +129,18 @@ let files = 0;
 async function twoNodes() {
   const time = manualTime();
   const url = `sqlite:${join(folder, `${++files}.db`)}`;
-  let isAway = false;
+  let isUnavailable = false;
   const database = await openLargeStore(url);
   const read: StoreDatabase["read"] = (...statements) =>
-    isAway ? Promise.reject(new Error("away")) : database.read(...statements);
+    isUnavailable ? Promise.reject(new Error("unavailable")) : database.read(...statements);
   const own = recordsOver({ ...database, read }, time, 0.25).records;
   const other = recordsOver(await openLargeStore(url), time, 0.75).records;
   let made = 0;
   return {
     time,
     own,
-    setAway(to: boolean) {
-      isAway = to;
+    setUnavailable(to: boolean) {
+      isUnavailable = to;
     },
     /** Writes records of the other node; returns their ids. */
     async write(count: number, given: Partial<DecisionRecord> = {}): Promise<string[]> {
@@ -178,10 +190,10 @@ test("a follower receives the records of all nodes, each once, in order, filtere
 test("a follower receives what was written during an outage of the store on this node, late, or by a clock that is behind", async () => {
   const nodes = await twoNodes();
   const { seen } = await followed(nodes);
-  nodes.setAway(true);
+  nodes.setUnavailable(true);
   const written = await nodes.write(2);
   for (let round = 0; round < 20; round++) await nodes.poll();
-  nodes.setAway(false);
+  nodes.setUnavailable(false);
   const late = await nodes.write(2, { recorded_ms: nodes.time.clock.now() - 12_000 });
   for (let round = 0; round < 20; round++) await nodes.poll();
   expect(seen).toEqual([...written, ...late]);

@@ -6,6 +6,7 @@ import { OutcomeReports } from "./outcome-reports.ts";
 import { type ClosedReservation, matchesFilter, type RecordFilter, type ReportedOutcome } from "./records.ts";
 import { maxLines, seqPerMs } from "./store/blocks.ts";
 import { RecordStore } from "./store/record-store.ts";
+import type { StoredRecord } from "./stored-record.ts";
 
 export interface StoredRecordsOptions {
   readonly openDatabase: () => Promise<StoreDatabase>;
@@ -16,8 +17,8 @@ export interface StoredRecordsOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
-  /** Called with the number of dropped records, each time some are dropped. */
-  readonly onDrop?: (count: number) => void;
+  /** Called with the number of dropped records, each time some are dropped; with the error where one could not be made. */
+  readonly onDrop?: (count: number, defect?: unknown) => void;
   /** Called when the store stops answering, with the error, and when it answers again. */
   readonly onStore?: (state: "unavailable" | "available", problem?: unknown) => void;
 }
@@ -46,9 +47,9 @@ export class StoredRecords extends RecordStore {
   #saving: Promise<void> | undefined;
   #cancelSave: (() => void) | undefined;
   #closed = false;
-  #waiting: ((salt: number) => DecisionRecord)[] = [];
+  #waiting: ((salt: number) => StoredRecord)[] = [];
   /** Taken from the queue and numbered, but not known to be written. */
-  #batch: readonly DecisionRecord[] = [];
+  #batch: readonly StoredRecord[] = [];
   #mayBeWritten = false;
   /** What waits beside records, by what it is. */
   readonly #side = new Map<string, () => Promise<unknown>>();
@@ -86,7 +87,7 @@ export class StoredRecords extends RecordStore {
    * Queues a record to be written. It is made then, with the store's salt: what is made and written at once is still in the processor's
    * caches. What does not fit is dropped and counted.
    */
-  add(make: (salt: number) => DecisionRecord): void {
+  add(make: (salt: number) => StoredRecord): void {
     if (this.#closed || this.#waiting.length >= maxWaiting) {
       this.#drop(1);
       return;
@@ -109,7 +110,7 @@ export class StoredRecords extends RecordStore {
     this.#schedule(writeEveryMs);
   }
 
-  /** As `reportOutcome`, written behind the requests; undefined where too many reports wait. `caller`: who are not to wait for each other. */
+  /** Whether the decision is known, once the report is written; undefined where too many wait. `caller`: who are not to wait for each other. */
   queueOutcome(report: ReportedOutcome, caller: number): Promise<boolean> | undefined {
     return this.#reports.add(report, caller);
   }
@@ -145,10 +146,10 @@ export class StoredRecords extends RecordStore {
     if (left > 0) this.#drop(left);
   }
 
-  #drop(count: number): void {
+  #drop(count: number, defect?: unknown): void {
     this.#dropped += count;
     this.#droppedAtMs = this.#options.clock.now();
-    this.#options.onDrop?.(count);
+    this.#options.onDrop?.(count, defect);
   }
 
   /** Saves in `delayMs`; a save that is due already stays as it is. */
@@ -178,8 +179,7 @@ export class StoredRecords extends RecordStore {
       let due = this.#waiting.length + this.#batch.length;
       const salt = await this.salt();
       do {
-        if (this.#batch.length === 0) this.#takeBatch(salt);
-        due -= this.#batch.length;
+        due -= this.#batch.length === 0 ? this.#takeBatch(salt) : this.#batch.length;
         // First: records name configurations.
         for (const [name, write] of this.#side) {
           await write();
@@ -205,13 +205,22 @@ export class StoredRecords extends RecordStore {
     this.#ok = ok;
   }
 
-  /** Takes the next batch from the queue, makes its records and numbers them. */
-  #takeBatch(salt: number): void {
-    const made = this.#waiting.splice(0, maxLines).map((make) => make(salt));
+  /** Takes the next batch from the queue, makes its records and numbers them. Returns how many it has taken. */
+  #takeBatch(salt: number): number {
+    const taken = this.#waiting.splice(0, maxLines);
+    const made = taken.flatMap((make) => {
+      try {
+        return make(salt);
+      } catch (error) {
+        this.#drop(1, error);
+        return [];
+      }
+    });
     // Refusals without a decision are recorded at once, others a moment after their end.
     this.#batch = made.sort((a, b) => a.recorded_ms - b.recorded_ms);
     for (const record of made) record.seq = this.#nextSeq(record.recorded_ms);
     this.#mayBeWritten = false;
+    return taken.length;
   }
 
   #nextSeq(recordedMs: number): number {

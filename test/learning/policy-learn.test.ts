@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LoadedConfig, loadConfig } from "#config/load-config.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
-import { aDecisionRecord, someInputs } from "#records/fixtures.ts";
+import { aDecisionRecord } from "#records/fixtures.ts";
 import { configurationNames } from "#records/replay/replay.ts";
 import { openRecordStore } from "#records/store/record-store.ts";
 import { runCommand } from "../harness/command-line.ts";
@@ -41,7 +41,7 @@ const talkative = (count: number): DecisionRecord[] =>
     const [run, call] = [Math.floor(n / 10), n % 10];
     return aDecisionRecord(n, {
       ...{ ...atMs(n), decision_id: `r${n}`, conversation: `r${run}`, model: "vendor_v4_flash", policy_hash: null },
-      inputs: { ...someInputs, continuation: call > 0, prose: 15 * run * (call + 1) },
+      inputs: { ...aDecisionRecord(n).inputs!, continuation: call > 0, prose: 15 * run * (call + 1) },
     });
   });
 
@@ -52,8 +52,14 @@ async function folderWith(records: readonly DecisionRecord[], policy: string, na
   const store = await openRecordStore(env.DATABASE_URL);
   await store.saveConfig(shipped.hash, shipped.kept, beganMs);
   for (let at = 0; at < records.length; at += 100) await store.append(records.slice(at, at + 100));
-  for (const { decision_id, score } of records.filter(({ decision_id }) => decision_id.startsWith("d")))
-    await store.reportOutcome({ decisionId: decision_id, outcome: score! < 50 ? "solved" : "failed", score: null });
+  const reports = records.flatMap(({ decision_id: decisionId, score }) => {
+    const outcome = score! < 50 ? ("solved" as const) : ("failed" as const);
+    return decisionId.startsWith("d") ? [{ decisionId, outcome, score: null }] : [];
+  });
+  await store.reportOutcomes(
+    reports.map(({ decisionId }) => decisionId),
+    new Map(reports.map((report) => [report.decisionId, report])),
+  );
   await store.close();
   const path = join(folder, name);
   if (policy !== "") writeFileSync(path, policy);

@@ -125,7 +125,7 @@ describe("a gateway process and its ledger", () => {
       }
       const clock = { now: () => Date.now() + 3_600_000, monotonic: () => performance.now() };
       const later = await BatchedLedger.open(await openSqliteStore(path, clock), "sweeper", nodeOptions(clock));
-      await later.sweep();
+      await later.jobs.sweep();
       await later.close(1_000);
       // Of the day of the hold, which by the later clock may be yesterday.
       const db = new Database(path, { readonly: true });

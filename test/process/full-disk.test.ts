@@ -13,7 +13,8 @@ afterAll(() => {
   rmSync(disk, { recursive: true, force: true });
 });
 
-const name = "on a full disk nothing is spent and nothing is lost, and everybody is told; with room again it goes on";
+const name =
+  "on a full disk nothing is spent and nothing is lost, and everybody is notified; with room again it goes on";
 if (!mounted) {
   test.skip(`${name}: no small file system can be mounted here`, () => {});
 } else {

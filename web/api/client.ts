@@ -26,7 +26,7 @@ export function address<E extends DashboardEndpoint>(endpoint: E, { at = {}, que
   return `/dashboard/api/${filled}?${new URLSearchParams(given)}`;
 }
 
-/** Sends a call; throws an `ApiError` unless it succeeded. Writes carry the CSRF header, which no page of another site can send. */
+/** Sends a call; throws an `ApiError` unless it succeeded. Writes carry the CSRF header. */
 export async function send<E extends DashboardEndpoint>(endpoint: E, input: Input<E> = {}): Promise<Response> {
   const { body = {}, signal = null } = input;
   const write = {

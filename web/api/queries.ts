@@ -6,7 +6,7 @@ import { ApiError, call, type Input } from "./client.ts";
 /** How often a visible page reads its numbers again, in milliseconds. */
 const refreshMs = 5_000;
 
-/** Loaded data stay while they are read again, and when that fails. Failed readings are repeated twice, refused ones not. */
+/** Loaded data stay while they are read again, and when that fails. Failed readings are repeated, refused ones not. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
@@ -37,7 +37,7 @@ export function useSession() {
   return useRead("GET session", {}, 30_000);
 }
 
-/** What a dialog changes; undefined while none is open. Closing it reads everything anew: the change may show anywhere. */
+/** What a dialog changes; undefined while none is open. Closing it reads everything anew. */
 export function useChange<T>() {
   const [changing, setChanging] = useState<T>();
   const queries = useQueryClient();

@@ -1,5 +1,5 @@
 import { type FormEvent, type ReactNode, useId, useLayoutEffect, useRef, useState } from "react";
-import { exactDollars, parseMoney } from "../format.ts";
+import { formatUsd, parseUsd } from "#domain/money/money.ts";
 
 interface Props {
   readonly title: string;
@@ -37,7 +37,7 @@ interface Given {
 }
 
 interface ConfirmProps extends Omit<Props, "children"> {
-  /** What the button does, as a verb and its object: `Release $0.0041`. `nano`: the typed amount; null: none, undefined: no amount. */
+  /** What the button does: `Release $0.0041`. `nano`: the typed amount; null: none, undefined: no amount. */
   readonly action: (nano: number | null | undefined) => string;
   readonly dangerous?: boolean;
   /** Label of a field for an amount, and what is in it at first; without it there is none. */
@@ -51,10 +51,10 @@ interface ConfirmProps extends Omit<Props, "children"> {
 
 /** Says what will be done, with figures, and asks once. */
 export function Confirm({ action, dangerous, amount, why, onConfirm, children, ...dialog }: ConfirmProps) {
-  const [text, setText] = useState(amount?.first == null ? "" : exactDollars(amount.first));
+  const [text, setText] = useState(amount?.first == null ? "" : formatUsd(amount.first));
   const [failed, setFailed] = useState<string>();
   const [busy, setBusy] = useState(false);
-  const nano = text.trim() === "" ? null : parseMoney(text);
+  const nano = text.trim() === "" ? null : parseUsd(text.replace(/^\s*\$|,/g, ""), "down");
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
     if (nano === undefined) {
@@ -64,7 +64,7 @@ export function Confirm({ action, dangerous, amount, why, onConfirm, children, .
     setBusy(true);
     setFailed(undefined);
     const reason = String(new FormData(event.currentTarget).get("why") ?? "").trim();
-    onConfirm({ usd: nano === null ? "" : exactDollars(nano), why: reason })
+    onConfirm({ usd: nano === null ? "" : formatUsd(nano), why: reason })
       .then(dialog.onClose)
       .catch((error: unknown) => setFailed(error instanceof Error ? error.message : String(error)))
       .finally(() => setBusy(false));

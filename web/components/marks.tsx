@@ -88,7 +88,7 @@ export function Sentence({ text }: { readonly text: string }) {
   return text.split("`").map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part));
 }
 
-/** The decisions whose cost an account counts. What requests without a goal spend is counted by UTC day, and so is a key's. */
+/** The decisions whose cost an account counts. Keys, and requests without a goal, are counted by UTC day. */
 export function filterOfAccount({ kind, name, account }: BudgetLine): DecisionFilter {
   const day = /^(?:day|goal\/adhoc|key\/.+)\/(\d{4}-\d{2}-\d{2})$/.exec(account)?.[1];
   if (day === undefined) return { goal: name, range: "30d" };

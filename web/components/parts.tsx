@@ -113,7 +113,7 @@ export function Copy({ text, what }: { readonly text: string; readonly what: str
 
 type FileRows = readonly (readonly unknown[])[];
 
-/** A file to keep: comma-separated values with the names of the columns first. What is not loaded yet is read for it. */
+/** A file of comma-separated values, the names of the columns first. What is not loaded yet is read for it. */
 export function Export({ name, rows }: { name: string; rows: () => FileRows | Promise<FileRows> }) {
   const [state, setState] = useState("export");
   const save = async (): Promise<void> => {
@@ -137,7 +137,7 @@ export function Export({ name, rows }: { name: string; rows: () => FileRows | Pr
   );
 }
 
-/** Narrows what a view shows. The key `/` goes to it, Escape leaves it. `label`: what is searched, for screen readers. */
+/** Narrows what a view shows. `/` goes to it, Escape leaves it. `label`: what is searched, for screen readers. */
 export function Search({
   label,
   value,

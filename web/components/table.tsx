@@ -4,7 +4,7 @@ import type { HTMLAttributes, ReactNode } from "react";
 interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ReactNode;
-  /** `figure`s stand on the right; a `heading` is what the row is about; only screen readers read what is above `unnamed` ones. */
+  /** `figure`s stand on the right; a `heading` is what the row is about; only screen readers see titles of `unnamed` ones. */
   readonly kind?: "figure" | "heading" | "unnamed";
   /** Classes of heading and cells; `of`: of the cells alone. */
   readonly className?: string;

@@ -153,9 +153,9 @@ async function reconcile({ day }: { readonly day: UtcDay }): Promise<Result> {
   return { value, text, exitCode: codeFor(value.ok) };
 }
 
-const explanation = `The aggregator counts everything that was spent with the key, also by others who use it. A call belongs to the day on which
-it was admitted here, and to the day on which it was billed there. Money that is held may be billed already, and
-what is unproven, charged because nobody knows the cost, may never be.`;
+const explanation = `The aggregator counts everything that was spent with the key, also by others who use it. A call belongs
+to the day on which it was admitted here, and to the day on which it was billed there. Money that is held may be
+billed already, and what is unproven, charged because nobody knows the cost, may never be.`;
 
 async function showHolds(filter: { readonly limit: number; readonly charged?: true }): Promise<Result> {
   const value = await onLedger((stores) => listHolds(stores, filter));
@@ -172,7 +172,7 @@ const meaning = {
   live: "their calls are running and end their holds themselves",
   orphaned: "their gateway has died; another takes them over within a minute",
   unresolved:
-    "nobody knows what these calls cost; charged in full at UNTIL, unless `budgets settle` or `budgets release` ends them",
+    "nobody knows what these calls cost; charged in full at UNTIL unless you `budgets settle` or `budgets release` them",
   charged: "charged in full without proof; `budgets settle` and `budgets release` correct that",
 } as const;
 

@@ -1,4 +1,4 @@
-import { type CommandSpec, wholeNumber } from "#cli/options.ts";
+import { type CommandSpec, httpUrl, wholeNumber } from "#cli/options.ts";
 import { printText, type Result } from "#cli/output.ts";
 import { unavailable } from "#operator/problem.ts";
 import { type SampleRequest, sampleRequest } from "./sample-requests.ts";
@@ -13,7 +13,7 @@ export const commands: readonly CommandSpec[] = [
     name: "demo traffic",
     summary: "send sample requests of every kind to a running gateway in demo mode, and to no other",
     options: [
-      ["--url <url>", "the gateway; SMART_GATEWAY_URL, else http://127.0.0.1:PORT, when absent"],
+      ["--url <url>", "the gateway; SMART_GATEWAY_URL, else http://127.0.0.1:PORT, when absent", httpUrl],
       ["--token <token>", "bearer token; any of 8 characters without AUTH_KEYS_FILE", undefined, "demo-traffic"],
       ["--requests <count>", `number of requests, at most ${maxRequests}`, wholeNumber(1, maxRequests), "90"],
       ["--per-second <count>", "requests to start per second", wholeNumber(1, 1_000), "5"],

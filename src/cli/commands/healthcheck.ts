@@ -29,7 +29,7 @@ export interface RunningGateway {
   readonly demo: boolean;
 }
 
-/** What the gateway at this address says of itself; undefined where none answers. Never through a proxy, as `fetch` would. */
+/** What the gateway at this address says; undefined where none answers. Never through a proxy, as `fetch` would. */
 export async function runningGateway(host: string, port: number): Promise<RunningGateway | undefined> {
   // A gateway on loopback answers to loopback names only, and one on another address to its own.
   const reached = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;

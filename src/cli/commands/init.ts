@@ -74,7 +74,8 @@ function envFile(chosen: Readonly<Record<string, string | undefined>>): string {
     const line = chosen[name] ? `${name}=${chosen[name]}` : `#${name}=${fallback}`;
     return `\n# ${about.replaceAll("`", "")}\n${line}\n`;
   });
-  return `# Settings of Smart Gateway, for --env-file of its commands and of docker. Each value is taken as it stands, without quotes.\n# Keep this file out of version control.\n${settings.join("")}`;
+  return `# Settings of Smart Gateway, for --env-file of its commands and of docker. Each value is taken as it stands,
+# without quotes. Keep this file out of version control.\n${settings.join("")}`;
 }
 
 /** The soft caps are 40 % of the hard ones: above them, optional pro requests go to flash. */
@@ -94,7 +95,7 @@ budget:
 `;
 }
 
-const modelsFile = `# Your model registry, merged over the shipped one: a record with a key from there changes only what it names.
+const modelsFile = `# Your model registry, merged over the shipped one: a record with a key of it changes only what it names.
 # smart-gateway models         prints what is in force, and where each price comes from
 # smart-gateway models sync    compares the prices with your aggregator's lists
 # Changes are taken over while the gateway runs. Another model for the flash tier would be:

@@ -48,17 +48,6 @@ export async function learn(file: string | undefined, options: LearnOptions): Pr
         })
       : undefined;
     const refused = isChange && options.write ? written(policyPath, changes) : undefined;
-    const keys = Object.entries(changes)
-      .map(([key, value]) => `routing.${key}: ${value}`)
-      .join(", ");
-    const asked = options.write
-      ? `Written to ${policyPath}: ${keys}.`
-      : `Nothing was written: --write writes ${keys} to the policy file.`;
-    const outcome = !isChange
-      ? "Nothing to change."
-      : refused === undefined
-        ? asked
-        : `Nothing was written: ${refused}.`;
     const since = new Date(options.since).toISOString();
     const counts = {
       ...{ since, asks: trials.length, failed: trials.filter(({ failed }) => failed).length },
@@ -73,7 +62,7 @@ export async function learn(file: string | undefined, options: LearnOptions): Pr
         ? ["Too few runs are recorded to say how much prose the models write."]
         : [`Characters of prose that 95 % of the runs of a model stay below:\n${textTable(prose)}`]),
       ...(changed === undefined ? [] : [`\nWith these values:\n${reportText(changed)}`]),
-      `\n${outcome}`,
+      `\n${outcomeText(changes, options.write === true ? policyPath : undefined, refused)}`,
     ];
     const knowsNothing = advice === undefined && prose.length === 0;
     const found = { ...counts, advice: advice ?? null, run_prose: prose, changes, changed: changed ?? null };
@@ -125,6 +114,16 @@ function adviceLines(advice: Advice | undefined, changes: Changes, inForce: obje
   }
   const same = "No other thresholds would have cost less by more than chance.\n";
   return [`${textTable(rows)}\n`, ...(changes.flash_below === undefined ? [same] : [])];
+}
+
+/** `written`: the file that they were written to, unless that was `refused`. */
+function outcomeText(changes: Changes, written: string | undefined, refused: string | undefined): string {
+  const keys = Object.entries(changes).map(([key, value]) => `routing.${key}: ${value}`);
+  if (keys.length === 0) return "Nothing to change.";
+  if (refused !== undefined) return `Nothing was written: ${refused}.`;
+  return written === undefined
+    ? `Nothing was written: --write writes ${keys.join(", ")} to the policy file.`
+    : `Written to ${written}: ${keys.join(", ")}.`;
 }
 
 /** Writes keys of `routing` to the policy file, whose comments stay; returns why not. */

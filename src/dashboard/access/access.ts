@@ -41,7 +41,7 @@ export function dashboardAccess({ token, allowedHosts, clock, ended }: AccessOpt
   };
 
   return {
-    /** Who sends this request, from the `address` of the peer; undefined: a login is needed. Throws why they may not come in. */
+    /** Who sends this request, from the peer's `address`; undefined: a login is needed. Throws why they may not. */
     async admit(request: Request, address: string): Promise<Operator | undefined> {
       const { headers, method } = request;
       const isLocal = isLoopback(address) && !proxyHeaders.some((name) => headers.has(name));

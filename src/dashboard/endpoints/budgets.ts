@@ -59,8 +59,7 @@ export function budgetEndpoints(sources: OperatorSources) {
     }),
 
     "POST budgets/{goal}/cap": endpoint({
-      about:
-        "Sets or clears the operator's own hard cap of a goal (`session/name`) or, with `account: day`, of a UTC day or `today`.",
+      about: "Sets or clears the operator's hard cap of a goal (`session/name`) or, with `account: day`, of a UTC day.",
       body: z.strictObject({
         hard_usd: z.string().nullable().describe("US dollars, such as `7.50`; null gives the cap back to the policy."),
         account: z.enum(["goal", "day"]).default("goal"),

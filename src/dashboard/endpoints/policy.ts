@@ -104,10 +104,10 @@ async function replay(
   // Floods of refusals are one record for many requests, so there may be fewer.
   const total = (await records.summary(range)).requests;
   const begunMs = clock.monotonic();
-  let saidMs = Number.NEGATIVE_INFINITY;
+  let sentMs = Number.NEGATIVE_INFINITY;
   const onProgress = (done: number) => {
-    if (clock.monotonic() - saidMs < progressEveryMs) return;
-    saidMs = clock.monotonic();
+    if (clock.monotonic() - sentMs < progressEveryMs) return;
+    sentMs = clock.monotonic();
     stream.send({ kind: "progress", done: Math.min(done, total), total });
   };
   onProgress(0);

@@ -30,7 +30,7 @@ const OverrideRow = z.object({
 });
 export type OverrideRow = z.infer<typeof OverrideRow>;
 export type OverrideAction = "disable" | "enable" | "reset";
-type OverrideChange = { model: ModelKey; action: OverrideAction; atMs: number; by: string };
+export type OverrideChange = { model: ModelKey; action: OverrideAction; atMs: number; by: string };
 
 /** A state with what belongs to it. */
 const StoredHealth = z.object({

@@ -84,8 +84,8 @@ function isTrue(flag: string | undefined): boolean {
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * A header's text in UTF-8, as nearly every client sends what is not ASCII. The runtime reads each byte as a character of
- * its own (Latin-1); bytes that are no UTF-8 are left at that.
+ * A header's text in UTF-8, as nearly every client sends it. The runtime reads each byte as a character (Latin-1);
+ * bytes that are no UTF-8 are left at that.
  */
 function utf8Text(value: string): string {
   if (!/[\x80-\xff]/.test(value) || /[^\0-\xff]/.test(value)) return value;

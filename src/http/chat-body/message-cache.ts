@@ -33,9 +33,9 @@ const bytesPerEntry = 512;
 const defaultMaxBytes = 16 * 1_048_576;
 
 /**
- * What is known of messages and large members of earlier bodies, under two hashes of their bytes of different kinds, together
- * 128 bits, each with a random key that never leaves the process. No text is kept. Those that were not found for the longest
- * time are removed when there is no more room.
+ * What is known of messages and large members of earlier bodies, under two keyed hashes of different kinds, together
+ * 128 bits; the keys never leave the process. No text is kept. The least recently used are removed when there is no
+ * more room.
  */
 export class MessageCache {
   readonly counts = { hits: 0, misses: 0 };

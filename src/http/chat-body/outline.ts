@@ -5,7 +5,6 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
@@ -141,7 +140,7 @@ class Outliner {
     return isRead ? { from, to: this.#at, values: 0 } : undefined;
   }
 
-  /** The value that begins here, in so many containers. Where it is the message that followed the previous one before, its end is known. */
+  /** The value that begins here, in so many containers; its end is known if it followed the previous one before. */
   #readValue(kind: string | undefined, depth: number, previous: CachedValue | undefined): ValueRange | undefined {
     const { scanner } = this;
     const bytes = this.#bytes;
@@ -185,13 +184,8 @@ class Outliner {
 /** A name of plain ASCII as it is written; undefined for all others, which nobody looks for here. */
 function nameIn(bytes: Uint8Array, from: number, to: number): string | undefined {
   if (to - from > maxNameLength) return undefined;
-  let name = "";
-  for (let at = from; at < to; at++) {
-    const byte = bytes[at] ?? 0;
-    if (byte > 0x7e || byte === BACKSLASH) return undefined;
-    name += String.fromCharCode(byte);
-  }
-  return name;
+  const name = String.fromCharCode(...bytes.subarray(from, to));
+  return /^[\x00-\x5b\x5d-\x7e]*$/.test(name) ? name : undefined;
 }
 
 const maxNameLength = 64;

@@ -82,7 +82,7 @@ function parseBody(bytes: Uint8Array, { messages }: Outline, reviver?: Reviver):
   return value;
 }
 
-/** What the values hold that were parsed; notes for each range that may be cached whether it writes to the prompt cache. */
+/** What the parsed values hold; notes for each range whether it writes to the upstream's prompt cache. */
 function inspect(value: unknown, { members: ranges, messages }: Outline): Inspector {
   const inspector = new Inspector();
   if (!isObject(value)) {
@@ -137,7 +137,7 @@ class Inspector {
 /** Members of a body whose numbers are read, and written as they are understood. */
 const ownNumbers = ["max_tokens", "max_completion_tokens", "n", "best_of", "temperature", "top_p"];
 
-/** The value, with numbers that would be written in another way as they are written; but for those that the gateway itself reads. */
+/** The value, with numbers as they are written where they would change; not those that the gateway itself reads. */
 export function withRawNumbers({ value, bytes, outline, isExact }: ReceivedJson): unknown {
   // A body with a key twice is written anew as a whole.
   if ((isExact && !outline.hasRawNumbers) || !isObject(value)) return value;
@@ -171,7 +171,7 @@ export function cacheValues(json: ReceivedJson, body: ReceivedBody["parsed"], ca
   };
   for (const range of outline.members) {
     const { name, from, to } = range;
-    const value = name === undefined ? undefined : body[name];
+    const value = name === undefined || name === "messages" ? undefined : body[name];
     if (isCached(name, to - from) && typeof value === "object" && value !== null)
       attachMemos(value, cachedOf(name, range, undefined).memos);
   }

@@ -46,8 +46,8 @@ export const Metadata = z
 const outputTokens = z.int().min(0).max(maxOutputTokens).nullish().describe("0 counts as not set.");
 
 /**
- * The published schema of `POST /v1/chat/completions`. Its fields are checked with it, but for the messages, of which there are
- * hundreds at every turn of an agent: `problemOfMessages` gives the same verdict.
+ * The published schema of `POST /v1/chat/completions`. Its fields are checked with it, but for the messages, of which
+ * an agent sends hundreds: `problemOfMessages` gives the same verdict.
  */
 export const ChatCompletionsBody = z
   .looseObject({

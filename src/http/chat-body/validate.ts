@@ -41,7 +41,7 @@ function partOfPath(key: PropertyKey): string {
   return typeof key === "number" ? `[${key}]` : `.${String(key)}`;
 }
 
-/** A number that cannot be forwarded as it was sent. Its field is named where that is a name of the API, not the caller's. */
+/** A number that cannot be forwarded as it was sent. Its field is named where that is a name of the API. */
 export function infiniteNumber(body: JsonObject): Problem {
   const isInfinite = (value: Json | undefined): boolean =>
     typeof value === "number"

@@ -42,35 +42,28 @@ export interface HoldFilter {
   readonly ids?: readonly ReservationId[];
 }
 
-/** The rows that a filter lets through, as a condition and its parameters. */
-function conditionOf({ charged, ids }: HoldFilter): { readonly sql: string; readonly parameters: readonly string[] } {
-  const states = charged === true ? "'HELD', 'UNRESOLVED', 'EXPIRED_CHARGED'" : "'HELD', 'UNRESOLVED'";
-  const open = charged === true ? "" : "r.closed_ms IS NULL AND ";
-  const among = ids?.map(() => "?").join(", ") || "NULL";
-  const named = ids === undefined ? "" : ` AND r.id IN (${among})`;
-  return { sql: `${open}r.state IN (${states})${named}`, parameters: ids ?? [] };
-}
-
 /** The holds and their totals; `nowMs` is the store's clock. */
 export async function readHolds(
   query: Query,
   newestReason: string,
-  filter: HoldFilter,
+  { limit, charged = false, ids }: HoldFilter,
   nowMs: number,
 ): Promise<{ readonly holds: readonly LedgerHold[]; readonly totals: readonly HoldTotal[] }> {
-  const { sql, parameters } = conditionOf(filter);
-  const from = `FROM reservation r LEFT JOIN node n ON n.id = r.node_id WHERE ${sql}`;
+  // Open ones are found by their index.
+  const states = charged ? "r.state IN ('HELD', 'UNRESOLVED', 'EXPIRED_CHARGED')" : "r.closed_ms IS NULL";
+  const named = ids === undefined ? "" : ` AND r.id IN (${ids.map(() => "?").join(", ") || "NULL"})`;
+  const from = `FROM reservation r LEFT JOIN node n ON n.id = r.node_id WHERE ${states}${named}`;
   const now = String(Math.floor(nowMs));
   const rows = await query(
     `SELECT r.id, ${holdStateSql(now)} AS hold_state, r.model, r.goal_account, r.day_account, r.hold, r.node_id,
        n.heartbeat_ms, r.created_ms, coalesce(r.closed_ms, r.expires_ms) AS until_ms, ${newestReason} AS why
-     ${from} ORDER BY until_ms, r.id LIMIT ${Math.floor(filter.limit)}`,
-    parameters,
+     ${from} ORDER BY until_ms, r.id LIMIT ${Math.floor(limit)}`,
+    ids,
   );
   const sums = await query(
     `SELECT hold_state, count(*) AS count, sum(hold) AS amount
      FROM (SELECT ${holdStateSql(now)} AS hold_state, r.hold ${from}) AS found GROUP BY hold_state`,
-    parameters,
+    ids,
   );
   return {
     holds: rows.map((row) => ({

@@ -18,7 +18,7 @@ export interface DecisionRefusal {
   readonly cause: Cause;
 }
 
-/** Collects what each stage saw, in order, as `key=value`: numbers, enum words and model keys, never a caller's text. */
+/** What each stage saw, in order, as `key=value`: numbers, enum words and model keys, never a caller's text. */
 export type Evidence = string[];
 
 /** What the privacy gate made of a task. */

@@ -17,8 +17,8 @@ import { selectModel } from "./select/select-model.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /**
- * Where a task goes, and why: the one function behind both POST endpoints. Pure (no clock, no I/O) and total:
- * every schema-valid task has a decision. `docs/reference/causes.md` describes each cause, `docs/routing.md` each key of the evidence.
+ * Where a task goes, and why: the one function behind both POST endpoints. Pure (no clock, no I/O) and total.
+ * `docs/reference/causes.md` describes each cause, `docs/routing.md` each key of the evidence.
  */
 export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snapshot): RoutingDecision {
   const { policy } = snapshot;

@@ -28,7 +28,7 @@ export interface Snapshot {
   readonly verdict?: "flash" | "pro" | "none";
 }
 
-/** Spent and held, of the goal and of the day; all zero in a dry run. `key`: of a caller's key with a cap of its own for the day. */
+/** Spent and held, of the goal and the day; zero in a dry run. `key`: of a caller's key with a cap of its own. */
 export interface SpendView {
   readonly key?: { readonly spent: NanoUsd; readonly held: NanoUsd; readonly hard: NanoUsd };
   readonly goal: { readonly spent: NanoUsd; readonly held: NanoUsd };

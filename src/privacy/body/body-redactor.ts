@@ -96,8 +96,6 @@ function redactMembers(body: ChatBody, redactor: BodyRedactor): ChatBody | undef
   return changed;
 }
 
-const noFindings: readonly Finding[] = [];
-
 class BodyRedactor {
   readonly placeholders = new Placeholders();
   /** What is found can neither be replaced nor be a reason to refuse. */
@@ -118,13 +116,10 @@ class BodyRedactor {
   readonly #path: (string | number)[] = [];
   /** Every text is an id or a name. */
   #onlyNames = false;
-  /** `messageIndex rule` → finding, in order of first appearance; not there before the first. */
-  #findings: Map<string, { rule: string; count: number; messageIndex: number }> | undefined;
+  /** `messageIndex rule` → finding, in order of first appearance. */
+  #findings = new Map<string, { rule: string; count: number; messageIndex: number }>();
 
-  /**
-   * Of the message or member being read: what has been found so far, or what an earlier scan found and is still to
-   * come.
-   */
+  /** Of what is being read: the spans found so far, or those of an earlier scan that are still to come. */
   #found: (readonly Span[])[] | undefined;
   #known: Iterator<readonly Span[]> | undefined;
 
@@ -136,9 +131,8 @@ class BodyRedactor {
   }
 
   takeFindings(): readonly Finding[] {
-    if (this.#findings === undefined) return noFindings;
     const taken = [...this.#findings.values()];
-    this.#findings = undefined;
+    this.#findings.clear();
     return taken;
   }
 
@@ -292,30 +286,25 @@ class BodyRedactor {
         const end = this.#endOfSecret(text, parts, place, span);
         if (end <= (parts[place]?.to ?? end)) continue; // it is found in its part
         const value = text.slice(span.start, end);
-        for (let at = place; at < parts.length; at++) {
-          const part = parts[at];
-          if (part === undefined || part.from >= end) break;
-          cuts ??= new Map();
-          const cut = cuts.get(part.index) ?? [];
-          cuts.set(part.index, cut);
-          const toPart = part.offset - part.from;
-          const start = Math.max(span.start, part.from) + toPart;
-          cut.push({
+        cuts ??= new Map();
+        for (const [at, { index, from, to, offset }] of parts.slice(place).entries()) {
+          if (from >= end) break;
+          const start = Math.max(span.start, from) + offset - from;
+          const cut = {
             start,
-            end: Math.min(end, part.to) + toPart,
+            end: Math.min(end, to) + offset - from,
             rule: span.rule,
             value,
-            startsInEarlierPart: at > place,
-          });
+            startsInEarlierPart: at > 0,
+          };
+          cuts.set(index, [...(cuts.get(index) ?? []), cut]);
         }
       }
     }
     return cuts;
   }
 
-  /**
-   * Where a secret ends that begins in a part: a whole token ends at the joint, unless what follows can be more of it.
-   */
+  /** Where a secret of a part ends: a whole token at the joint, unless what follows can be more of it. */
   #endOfSecret(text: string, parts: readonly WindowPart[], place: number, { start, end }: Span): number {
     for (let at = place; at < parts.length; at++) {
       const joint = parts[at]?.to ?? end;
@@ -419,7 +408,6 @@ class BodyRedactor {
 
   #count(rule: string) {
     const key = `${this.#messageIndex} ${rule}`;
-    this.#findings ??= new Map();
     const finding = this.#findings.get(key);
     if (finding !== undefined) finding.count += 1;
     else this.#findings.set(key, { rule, count: 1, messageIndex: this.#messageIndex });
@@ -434,11 +422,9 @@ interface PartSpan extends Span {
 
 /** Whether `tools` or `functions` declare a function of this name. */
 function declaresFunction({ tools, functions }: ChatBody, name: string): boolean {
-  const declared = [
-    ...(Array.isArray(tools)
-      ? tools.map((tool) => (isObject(tool) ? (tool["function"] ?? tool["custom"]) : null))
-      : []),
-    ...(Array.isArray(functions) ? functions : []),
-  ];
-  return declared.some((each) => isObject(each) && each["name"] === name);
+  const declared = [tools, functions].flatMap((list) => (Array.isArray(list) ? list : []));
+  return declared.some((each) => {
+    const called = isObject(each) ? (each["function"] ?? each["custom"] ?? each) : null;
+    return isObject(called) && called["name"] === name;
+  });
 }

@@ -79,18 +79,16 @@ export class AssignmentScanner {
     if (
       value !== undefined &&
       !data.test(text.slice(Math.max(0, from - dataLength), from)) &&
-      !isSumOf(text, from, next)
+      !(
+        (next === CLOSE_PAREN || text.charCodeAt(from - 1) === SLASH) &&
+        checksumOf.test(text.slice(Math.max(0, from - 120), from))
+      )
     ) {
       const { kind, rule } = name.key;
       found.push({ start: value.start, end: value.end, rule: kind === "none" ? "password" : rule });
     }
     return end;
   }
-}
-
-function isSumOf(text: string, from: number, next: number): boolean {
-  if (next !== CLOSE_PAREN && text.charCodeAt(from - 1) !== SLASH) return false;
-  return checksumOf.test(text.slice(Math.max(0, from - 120), from));
 }
 
 /** Where the name around a place begins. */

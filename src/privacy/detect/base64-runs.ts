@@ -75,9 +75,7 @@ export class Base64RunReader {
     return to;
   }
 
-  /**
-   * Data that no one reads as text, and text that was encoded. Where the data ends; -1 where it may be something else.
-   */
+  /** Reads data that is no text, and text that was encoded. Where it ends; -1 where it may be something else. */
   #readBase64(start: number, end: number): number {
     const { bytes, text } = this.#normalized;
     if (text.startsWith("AAAA", start) && publicKey.test(text.slice(start, start + 16))) return end;

@@ -81,9 +81,7 @@ export function isTemplate(value: string, places: RegExp, mark: string): boolean
   return !rest.split(/[\s_.:/@-]+/).some((piece) => piece.length >= 12 || (mark === "{" && isRandom(shapeOf(piece))));
 }
 
-/**
- * What an unquoted value of a program is made of: names, numbers, operators, and a bracket behind a name or in front.
- */
+/** What an unquoted value of a program is made of: names, numbers, operators, a bracket behind a name or first. */
 const programBracket =
   /^\.?[[(]|^[A-Za-z_$][\w$.]*\?[A-Za-z_$]|^\.[a-z]|(?<![A-Za-z_])[A-Za-z_]{3,64}[[({]|^[A-Za-z_]{1,12}\[-?\d{0,3}:?-?\d{0,3}$/;
 const programParts = /[A-Za-z_$][\w$]*|\d+|./g;

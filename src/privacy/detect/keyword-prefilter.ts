@@ -95,10 +95,7 @@ export interface PrefilterVisitor {
   keyword(at: number, word: string, kind: KeywordKind): number;
 }
 
-/**
- * Visits the places of a text at which something may begin, from left to right. No pattern of the runtime passes
- * over all keywords as fast.
- */
+/** Visits the places at which something may begin, left to right. No pattern of the runtime is as fast. */
 export function prefilter(normalized: NormalizedText, visitor: PrefilterVisitor): void {
   const { bytes, pairs, length } = normalized;
   const steps = (length + 1) >> 1;

@@ -68,10 +68,12 @@ export class NamedValue {
   #asSingleSecret(value: CandidateValue): CandidateValue | undefined {
     const { text, notation } = value;
     const { kind, rule } = this.key;
+    const all = this.normalized.text;
     switch (kind) {
       case "password":
-        if (notation === "bare" && /^\D+$/.test(text) && isSentence(this.normalized.text, value.end)) return undefined;
-        return isPassword(text, notation) || (isSetting(this.normalized.text, this.from) && isWrittenOut(text))
+        if (notation === "bare" && /^\D+$/.test(text) && sentence.test(all.slice(value.end, value.end + 3)))
+          return undefined;
+        return isPassword(text, notation) || (beforeSetting.test(all.charAt(this.from - 1)) && isWrittenOut(text))
           ? value
           : undefined;
       case "secret":
@@ -87,8 +89,7 @@ export class NamedValue {
         if (rule === "credential" && isUserAndPassword(text)) return value;
         if (!isSecret(text, notation) || text.length < 20) return undefined;
         if (isRandomSecret(text, notation) || (saysWhatFor.test(this.text) && isDrawnInOneCase(text))) return value;
-        const before = this.normalized.text.slice(Math.max(0, this.from - 60), this.from);
-        return weakContext.test(before) ? value : undefined;
+        return weakContext.test(all.slice(Math.max(0, this.from - 60), this.from)) ? value : undefined;
       }
       default:
         return undefined;
@@ -107,15 +108,10 @@ function isAuthorization({ text, notation, scheme }: CandidateValue): boolean {
 /** `acme_key`, `acmeKey`: not `key` alone, which mostly names a place in a table. */
 const saysWhatFor = /[A-Za-z0-9]{2}[_.-]?keys?$/i;
 
-/** Whether words follow a word: a label in a file of translations. */
-function isSentence(text: string, end: number): boolean {
-  return /^ [A-Za-z\xb3\xc0-\xff]{2}/.test(text.slice(end, end + 3));
-}
-
-/** Behind `;`, `&` or `?`, as in a connection string. */
-function isSetting(text: string, from: number): boolean {
-  return /[;&?]/.test(text.charAt(from - 1));
-}
+/** Words behind a word: a label in a file of translations. */
+const sentence = /^ [A-Za-z\xb3\xc0-\xff]{2}/;
+/** What stands before a setting in a connection string. */
+const beforeSetting = /[;&?]/;
 
 /** In a connection string nobody writes a variable without marking it. */
 function isWrittenOut(value: string): boolean {
@@ -162,15 +158,10 @@ export function passwordAfterUser(
     value = readGroup(userPasswordPair, text, to);
     if (value === undefined && /(?:^|[_.-])(?:credentials?|creds|log-?in|auth|userpwd)$/i.test(name)) {
       value = readGroup(userColonPassword, text, to);
-      if (value !== undefined && !isMixed(value.text)) value = undefined;
+      if (value !== undefined && !(/\d.*\d/.test(value.text) && /[A-Za-z]/.test(value.text))) value = undefined;
     }
   }
   return value !== undefined && isPassword(value.text, value.notation) ? value : undefined;
-}
-
-/** Letters and at least two digits. */
-function isMixed(value: string): boolean {
-  return /\d.*\d/.test(value) && /[A-Za-z]/.test(value);
 }
 
 const pairLetters = byteSet("aclzACLZ");

@@ -117,14 +117,9 @@ const dummyValue = new RegExp(
 );
 
 /** Whether the rest of a token says that it only stands for one: `xxxxx`, `your-key`. */
-export function isDummyToken(body: string): boolean {
-  return dummyToken.test(body);
-}
-
+export const isDummyToken = (body: string) => dummyToken.test(body);
 /** Whether a text says that it only stands for a secret: `xxxx`, `your_key_here`, `changeme`. */
-export function isDummyValue(text: string): boolean {
-  return dummyValue.test(text);
-}
+export const isDummyValue = (text: string) => dummyValue.test(text);
 
 /** Words and abbreviations of programs whose letters say little: they would pass for drawn ones. */
 const abbreviations = wordList("abbreviations");

@@ -111,21 +111,18 @@ const rowStart = /\(\s{0,8}/y;
 /** A value and what stands behind it: a string, in which a quote is doubled, or anything else without a comma. */
 const value = /(?:'((?:[^'\n]|''){0,2048})'|[^,()'\n]{0,200}(?:\([^()\n]{0,200}\))?)\s{0,8}([,)])\s{0,8}/y;
 
-/**
- * What is written into such columns: `INSERT INTO users (name, password) VALUES ('app', '…')`.
- * @returns the end of what was read
- */
-export function scanInsert({ text }: NormalizedText, intoAt: number, found: Span[]): number {
-  if (!insertInto.test(text.slice(Math.max(0, intoAt - 24), intoAt))) return intoAt;
+/** `INSERT INTO users (name, password) VALUES ('app', '…')`. */
+export function scanInsert({ text }: NormalizedText, intoAt: number, found: Span[]): void {
+  if (!insertInto.test(text.slice(Math.max(0, intoAt - 24), intoAt))) return;
   const list = matchAt(listOfColumns, text, intoAt);
-  if (list === undefined) return intoAt;
+  if (list === undefined) return;
   const columns = (list[1] ?? "").split(",").map((name) => readKeyName(name.trim().replaceAll(/["'`[\]]/g, "")));
   let at = intoAt + list[0].length;
   for (let row = 0; row < maxRows && matchAt(rowStart, text, at) !== undefined; row++) {
     at = rowStart.lastIndex;
     for (const column of columns) {
       const cell = matchAt(value, text, at);
-      if (cell === undefined) return at;
+      if (cell === undefined) return;
       const [whole, literal, end] = cell;
       const rule = literal === undefined ? undefined : secretInColumn(column, literal);
       if (rule !== undefined) found.push({ start: at + 1, end: at + 1 + (literal?.length ?? 0), rule });
@@ -135,5 +132,4 @@ export function scanInsert({ text }: NormalizedText, intoAt: number, found: Span
     if (text[at] === ",") at++;
     while (text[at] === " " || text[at] === "\n" || text[at] === "\r") at++;
   }
-  return at;
 }

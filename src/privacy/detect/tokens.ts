@@ -142,10 +142,7 @@ export class TokenReader {
     return -1;
   }
 
-  /**
-   * Vendors change the shape of what follows a prefix that is theirs alone: long and drawn, it counts all the same.
-   * @returns its end, or -1
-   */
+  /** Vendors change the shape behind a prefix of theirs: long and drawn, it counts all the same. Its end, or -1. */
   #unknownShapeEnd(at: number, start: string): number {
     if (wordPrefix.test(start)) return -1;
     const from = at + start.length;

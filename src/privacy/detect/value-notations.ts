@@ -57,9 +57,7 @@ const copulas = wordList("copulas");
 const copulaEnds = new Set([...copulas].map((word) => (word.charCodeAt(0) << 8) | word.charCodeAt(word.length - 1)));
 const isCopula = (first: number, last: number) => copulaEnds.has(((first | 0x20) << 8) | last | 0x20);
 
-/**
- * Up to nine words, then `is` or a mark as above: "the password for the admin account is …". -1 where there is none.
- */
+/** Up to nine words, then `is` or a mark: "the password for the admin account is …". -1 where there is none. */
 function valueStartInSentence(bytes: Uint8Array, text: string, from: number): number {
   let at = from;
   while (at < from + 3 && closesName[bytes[at] ?? 0] === 1) at++;
@@ -158,7 +156,7 @@ export function valueAfterName(
   return undefined;
 }
 
-/** A way in which a value stands beside its name, with no `=` or its like between them. Tried in the order of the table. */
+/** How a value stands beside its name without `=` or its like between them. Tried in the order of the table. */
 interface NameNotation {
   readonly notation: string;
   /** An example with `§` for the secret, and one that stays. */
@@ -226,10 +224,7 @@ function readBehind(name: NamedValue, lead: RegExp, value?: RegExp): CandidateVa
   return name.asSecret(value === undefined ? readValue(text, at, "bare") : readGroup(value, text, at));
 }
 
-/**
- * The value behind an assignment such as `=` or `:`.
- * @returns undefined where it is no secret, null where the name may have its value elsewhere
- */
+/** Behind an assignment; undefined where it is no secret, null where the name may have its value elsewhere. */
 function valueAfterAssignment(
   normalized: NormalizedText,
   name: NamedValue,

@@ -112,7 +112,7 @@ const aroundSeparator = byteSet(" \"'`");
 /** The rule of a value that stands behind a name which is no word for a secret. */
 function ruleOf(name: string, value: string): string | undefined {
   // Shorter hex is the sum of something.
-  if (isSignature(name) && value.length >= (hexText.test(value) ? 40 : 32)) return "url_signature";
+  if (signatureNames.test(name) && value.length >= (hexText.test(value) ? 40 : 32)) return "url_signature";
   return shortKeyNames.test(name) ? "secret_key" : undefined;
 }
 
@@ -121,9 +121,7 @@ const hexText = /^[0-9a-f]+$/i;
 /** Names too short to be looked for: `MINIO_SK`, `accessSk`, `azure.pat`. The value decides. */
 const shortKeyNames = /(?:^|[_.-])(?:sk|pat|SK|PAT)$|[a-z](?:Sk|SK|Pat|PAT)$|_SALT$|[Aa]pp_?[Cc]ertificate$/;
 
-function isSignature(name: string): boolean {
-  return /^(?:sig|signature|x-amz-signature|x-goog-signature|x-amz-security-token|hmac)$/i.test(name);
-}
+const signatureNames = /^(?:sig|signature|x-amz-signature|x-goog-signature|x-amz-security-token|hmac)$/i;
 
 /** `acme_live_…`, `xyz-sk-…`, `pat_…`: the common pattern of keys; what is random behind a word that says so. */
 const prefixed =

@@ -31,10 +31,7 @@ function patternProblem(pattern: string): string | undefined {
   }
 }
 
-/**
- * RE2: its time is linear in the text whatever the pattern. Loaded with the first rule, as nearly all policies have
- * none.
- */
+/** RE2: its time is linear whatever the pattern. Loaded with the first rule, as nearly all policies have none. */
 function compile(pattern: string): RE2JS {
   const { RE2JS }: typeof import("re2js") = createRequire(import.meta.url)("re2js");
   return RE2JS.compile(RE2JS.translateRegExp(pattern), RE2JS.LOOKBEHINDS);

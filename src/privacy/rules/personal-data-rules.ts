@@ -99,10 +99,7 @@ function luhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/**
- * The check of an IBAN (ISO 13616): remainder 1 by 97, with the first four characters at the end and letters as 10 to
- * 35.
- */
+/** The check of an IBAN (ISO 13616): remainder 1 by 97, with the first four characters last, letters as 10 to 35. */
 function iban(compact: string): boolean {
   const moved = compact.slice(4) + compact.slice(0, 4);
   return BigInt(moved.replace(/[A-Z]/g, (letter) => String(Number.parseInt(letter, 36)))) % 97n === 1n;

@@ -8,9 +8,7 @@ import rows from "./token-rules.jsonl" with { type: "text" };
 export interface TokenRule {
   /** snake_case; also the word in placeholders, findings and `privacy.disabled_rules`. */
   readonly id: string;
-  /**
-   * The literal starts, at least two characters each; `<10-99>` stands for every two digits a number can begin with.
-   */
+  /** The literal starts, of two characters and more; `<10-99>` is every two digits a number can begin with. */
   readonly starts: readonly string[];
   /** A regular expression for what follows; quantifiers bounded, nothing that backtracks over the same text. */
   readonly body: string;

@@ -54,10 +54,7 @@ const maxLines = 4_096;
 const lineBreak = /[\r \t>]{0,46}\n[\r\n \t>]{0,47}/y;
 const endsAlone = byteSet("\"'`<").map((ends, c) => (c < 0x20 && c !== TAB ? 1 : ends));
 
-/**
- * Where base64 ends whose first line is `[start, firstEnd)`: it goes on in lines of that length, and a shorter last
- * one.
- */
+/** Where base64 ends whose first line is `[start, firstEnd)`: behind lines of that length and a shorter last one. */
 export function wrappedEnd(normalized: NormalizedText, start: number, firstEnd: number): number {
   const { bytes, text } = normalized;
   const width = firstEnd - start;

@@ -1,7 +1,4 @@
-/**
- * Places in a text by places in what was made of it. Both advance in step nearly everywhere, so only places are kept at
- * which their distance changes. To be noted in ascending order.
- */
+/** Places in a text by places in what was made of it, noted in ascending order where their distance changes. */
 export class SourceOffsets {
   readonly #places: number[] = [];
   readonly #distances: number[] = [];

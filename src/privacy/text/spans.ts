@@ -8,10 +8,7 @@ export interface Span {
 /** Finds secrets in one text. Spans are in order and do not overlap. */
 export type Scan = (text: string) => readonly Span[];
 
-/**
- * Sorts spans and joins those that overlap; the rule of the longer one names the whole, so that what is replaced never
- * depends on the order in which rules ran.
- */
+/** Sorts spans and joins those that overlap under the rule of the longer one, in whatever order rules ran. */
 export function mergeSpans(spans: Span[]): Span[] {
   if (spans.length < 2) return spans;
   spans.sort((a, b) => a.start - b.start || b.end - a.end);

@@ -6,10 +6,10 @@ import { privacyOf } from "#pipeline/decide/rules/privacy.ts";
 import { scoreOf, zoneOf } from "#pipeline/decide/rules/score.ts";
 import { addHardCapEvidence, withinHardCaps, withinSoftCap } from "#pipeline/decide/select/budget.ts";
 import { routable, stateOf } from "#pipeline/decide/select/select-model.ts";
-import { readEvidence } from "#records/build-record.ts";
 import type { DecisionExplanation, DecisionRecord, DecisionStage, Tier } from "#records/decision-record.ts";
 import type { RoutedInputs } from "#records/record.ts";
 import { type DecideInput, type DecisionConfiguration, decideInputOf } from "#records/replay/replay.ts";
+import { completeRecord, readEvidence, type StoredRecord } from "#records/stored-record.ts";
 import { findCounterfactuals } from "./counterfactuals.ts";
 import { causeTexts, difficulty, drySentence, findingsText, givenIn, sentences } from "./sentences.ts";
 
@@ -24,7 +24,8 @@ export function explain(record: DecisionRecord, configuration: DecisionConfigura
 }
 
 /** The same for an answer that carries its decision: what only the record knows is left out, such as the cost. */
-export function explainedNow(record: DecisionRecord, routed: RoutedInputs | undefined): object {
+export function explainedNow(built: StoredRecord, routed: RoutedInputs | undefined): object {
+  const record = completeRecord(JSON.parse(JSON.stringify(built))); // as it will be read
   const { seq, recorded_ms, outcome, status, timings, conversation, reported, repeated, ...known } = record;
   const { tokens, hold_nano_usd, cost_nano_usd, cost_state, cost_source, baseline_nano_usd, attempts, ...decision } =
     known;

@@ -18,7 +18,9 @@ import {
 } from "#pipeline/decide/fixtures.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { buildRecord } from "#records/build-record.ts";
+import { DecisionRecord } from "#records/decision-record.ts";
 import { aRequestRecord } from "#records/fixtures.ts";
+import { completeRecord } from "#records/stored-record.ts";
 import { configurationNames, decideAgain, decideInputOf, readConfiguration } from "./replay.ts";
 
 const features = featuresOf("Fix the parser, please: `parse_all` fails on 3 of 12 inputs, and on a < b.");
@@ -125,11 +127,12 @@ test("a record has all inputs of its decision: from its JSON the same decision i
           sizeGiven.surcharge === undefined ? {} : { forwardedFields: sizeGiven.surcharge.fields },
         );
         const context = { policyHash: "h", session: undefined };
-        const record = buildRecord(request, context);
-        const written = JSON.parse(JSON.stringify(record));
+        const read = completeRecord(JSON.parse(JSON.stringify(buildRecord(request, context))));
+        expect(DecisionRecord.parse(read)).toEqual(read);
+        const inputs = read.inputs!;
         const again = decideAgain(
-          decideInputOf(written, configuration),
-          written.inputs.ledger_spend,
+          decideInputOf({ ...read, inputs }, configuration),
+          inputs.ledger_spend,
           decision.action === "SCOUT",
         );
         expect({ ...again, task_id: decision.task_id }).toEqual(decision);

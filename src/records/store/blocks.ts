@@ -1,7 +1,7 @@
 import type { Statement, StoreRow } from "#db/store-database.ts";
 import { Cause } from "#domain/routing.ts";
-import type { DecisionRecord } from "#records/decision-record.ts";
 import { hasWanted, termsIn, type Wanted } from "#records/records.ts";
+import type { StoredRecord } from "#records/stored-record.ts";
 
 /** Numbers (`seq`) per millisecond. */
 export const seqPerMs = 1024;
@@ -42,8 +42,8 @@ const maxSpan = 3_600_000 * seqPerMs;
  */
 export function nextBlock(
   last: Block | undefined,
-  added: readonly DecisionRecord[],
-  changed: ReadonlyMap<number, DecisionRecord> = new Map(),
+  added: readonly StoredRecord[],
+  changed: ReadonlyMap<number, StoredRecord> = new Map(),
 ): Block {
   const before = last !== undefined && hasRoom(last, added) ? last : undefined;
   const lines = [...(before?.lines ?? []), ...added.map((record) => JSON.stringify(record))];
@@ -67,8 +67,8 @@ export function nextBlock(
   };
 }
 
-function hasRoom({ lines, firstSeq }: Block, added: readonly DecisionRecord[]): boolean {
-  const isNear = ({ seq }: DecisionRecord) => Math.abs(seq - firstSeq) < maxSpan;
+function hasRoom({ lines, firstSeq }: Block, added: readonly StoredRecord[]): boolean {
+  const isNear = ({ seq }: StoredRecord) => Math.abs(seq - firstSeq) < maxSpan;
   return added.length === 0 || (lines.length + added.length <= maxLinesAgain && added.every(isNear));
 }
 
@@ -108,7 +108,7 @@ export function blockIn(row: StoreRow): Block {
 
 export interface Match {
   readonly line: number;
-  readonly record: DecisionRecord;
+  readonly record: StoredRecord;
 }
 
 /** The records of a block with these values, numbered `from` (inclusive) to `to` (exclusive). */
@@ -139,9 +139,9 @@ function linesIn(data: string): readonly string[] {
 }
 
 /** Not validated further, because only this program writes it. Undefined for a record that this release cannot read. */
-function parsedRecord(line: string): DecisionRecord | undefined {
-  const record = JSON.parse(line) as DecisionRecord; // as `nextBlock` wrote it
-  return record.cause === null || causes.has(record.cause) ? record : undefined;
+function parsedRecord(line: string): StoredRecord | undefined {
+  const record = JSON.parse(line) as StoredRecord; // as `nextBlock` wrote it
+  return record.cause == null || causes.has(record.cause) ? record : undefined;
 }
 
 const causes: ReadonlySet<string> = new Set(Cause.options);

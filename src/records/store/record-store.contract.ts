@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { jsonLines } from "#platform/testing/json-lines.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { aDecisionRecord } from "#records/fixtures.ts";
-import type { RecordFilter, RecordPage, TimeRange } from "#records/records.ts";
+import type { RecordFilter, RecordPage, ReportedOutcome, TimeRange } from "#records/records.ts";
 import { matchesFilter } from "#records/records.ts";
 import type { RecordStore } from "./record-store.ts";
 import type { SeriesRequest } from "./summaries.ts";
@@ -277,12 +277,15 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
 
     test("keeps what a caller reports, the last report, of a known decision", async () => {
       await store.append([record(1), record(2, { model: null })]);
+      const known = async (report: ReportedOutcome) => [
+        ...(await store.reportOutcomes([report.decisionId], new Map([[report.decisionId, report]]))),
+      ];
       for (const outcome of ["failed", "solved"] as const) {
-        expect(await store.reportOutcome({ decisionId: "d1", outcome, score: 0.5 })).toBe(true);
+        expect(await known({ decisionId: "d1", outcome, score: 0.5 })).toEqual(["d1"]);
       }
       expect((await store.get("d1"))?.reported).toEqual({ outcome: "solved", score: 0.5 });
       for (const decisionId of ["d2", "nobody"]) {
-        expect(await store.reportOutcome({ decisionId, outcome: "failed", score: null })).toBe(false);
+        expect(await known({ decisionId, outcome: "failed", score: null })).toEqual([]);
       }
     });
 

@@ -15,6 +15,7 @@ import {
   type RollupFilter,
   type TimeRange,
 } from "#records/records.ts";
+import { completeRecord, type StoredRecord } from "#records/stored-record.ts";
 import { type Block, blockColumns, blockIn, blockStatements, matchesIn, nextBlock, seqFrom } from "./blocks.ts";
 import { blocksWith, findPage, follow } from "./search.ts";
 import { type GroupBy, minutesKeptMs, readGroups, readSeries, type SeriesRequest, summarize } from "./summaries.ts";
@@ -57,7 +58,7 @@ export class RecordStore {
   }
 
   /** Writes new records, at most a block of them, with their sums, in one transaction. */
-  async append(records: readonly DecisionRecord[]): Promise<void> {
+  async append(records: readonly StoredRecord[]): Promise<void> {
     const block = nextBlock(this.#last, records);
     this.#last = undefined;
     try {
@@ -98,7 +99,10 @@ export class RecordStore {
   /** By decision id, else the newest with that request id. */
   async get(id: string): Promise<DecisionRecord | undefined> {
     const [found] = await blocksWith(this.#db, [id]);
-    return found?.matches[0]?.record ?? (await this.query({ requestId: id }, { limit: 1 })).records[0];
+    const match = found?.matches[0];
+    return match !== undefined
+      ? completeRecord(match.record)
+      : (await this.query({ requestId: id }, { limit: 1 })).records[0];
   }
 
   summary(range: TimeRange, filter: RollupFilter = {}, nowMs = this.#clock.now()) {
@@ -206,21 +210,18 @@ export class RecordStore {
     return Bun.SHA256.hash(`${await this.salt()}\n${key}`, "hex").slice(0, 32);
   }
 
-  /** Keeps what a caller reports, in place of an earlier report; false where no answer to a user's work is known by that id. */
-  async reportOutcome(report: ReportedOutcome): Promise<boolean> {
-    const { decisionId } = report;
-    return (await this.reportOutcomes([decisionId], new Map([[decisionId, report]]))).has(decisionId);
-  }
-
-  /** The same for `all` whose records stand in the blocks of the `first`, each block in one go. Returns those that are known. */
+  /**
+   * Keeps what callers report, in place of earlier reports: of `all` what stands in the blocks of the `first`, each block in one go.
+   * Returns those that are known as answers to a user's work.
+   */
   async reportOutcomes(
     first: readonly string[],
     all: ReadonlyMap<string, ReportedOutcome>,
   ): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
-    const changed = (record: DecisionRecord) => {
+    const changed = (record: StoredRecord) => {
       const report = all.get(record.decision_id);
-      if (report === undefined || record.model === null || record.housekeeping !== null) return undefined;
+      if (report === undefined || record.model == null || record.housekeeping != null) return undefined;
       known.add(record.decision_id);
       const { outcome, score } = report;
       const isSame = record.reported?.outcome === outcome && record.reported.score === score;
@@ -242,7 +243,7 @@ export class RecordStore {
   /** Writes other records in the place of those in the blocks of `ids`, with their sums, block by block. Returns how many. */
   async #change(
     ids: readonly string[],
-    changed: (record: DecisionRecord) => DecisionRecord | undefined,
+    changed: (record: StoredRecord) => StoredRecord | undefined,
     idsInBlocks = ids,
   ): Promise<number> {
     for (let tries = 1; ; tries++) {

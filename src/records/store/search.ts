@@ -2,6 +2,7 @@ import type { StoreDatabase } from "#db/store-database.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { type PageRequest, type RecordFilter, type RecordPage, type Wanted, wantedBy } from "#records/records.ts";
+import { completeRecord } from "#records/stored-record.ts";
 import { type Block, blockColumns, blockIn, type Match, matchesIn, seqFrom, termHash } from "./blocks.ts";
 import { hourMs } from "./sums.ts";
 
@@ -29,7 +30,7 @@ export async function findPage(
     // Blocks of several processes may overlap: a later one may still have a record that comes before those found.
     const last = found[pageLength(found, limit)]?.seq;
     if (last !== undefined && (newestFirst ? block.lastSeq < last : block.firstSeq > last)) break;
-    found.push(...matches.map(({ record }) => record));
+    found.push(...matches.map(({ record }) => completeRecord(record)));
     found.sort((a, b) => (newestFirst ? b.seq - a.seq : a.seq - b.seq));
   }
   const length = pageLength(found, limit);
@@ -129,7 +130,7 @@ export function follow(db: StoreDatabase): () => Promise<readonly DecisionRecord
     for (const row of rows) {
       const block = blockIn(row);
       const lines = block.lines.slice(known.get(block.id) ?? 0);
-      fresh.push(...matchesIn({ ...block, lines }, []).map(({ record }) => record));
+      fresh.push(...matchesIn({ ...block, lines }, []).map(({ record }) => completeRecord(record)));
       known.set(block.id, block.lines.length);
       number = Number(row["number"]);
     }

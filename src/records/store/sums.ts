@@ -1,7 +1,8 @@
 import type { Statement, StoreValue } from "#db/store-database.ts";
 import { LruMap } from "#platform/lru-map.ts";
-import type { DecisionAttempt, DecisionRecord, DecisionTokens } from "#records/decision-record.ts";
+import type { DecisionTokens } from "#records/decision-record.ts";
 import { amountColumns, requestKeys, unprovenCost } from "#records/records.ts";
+import type { StoredAttempt, StoredRecord } from "#records/stored-record.ts";
 
 export const minuteMs = 60_000;
 export const hourMs = 3_600_000;
@@ -66,8 +67,8 @@ type Sums = { readonly [D in Dimension]: Sum[] };
 
 /** Adds records to the sums, and takes the records that they replace out of them. */
 export function sumStatements(
-  records: readonly DecisionRecord[],
-  replaced: readonly DecisionRecord[],
+  records: readonly StoredRecord[],
+  replaced: readonly StoredRecord[],
   names: NamesOfHours,
 ): readonly Statement[] {
   const sums: Sums = { request: [], attempt: [], redaction: [], goal: [], session: [] };
@@ -111,13 +112,13 @@ function isSame(a: Keys, b: Keys): boolean {
   return a.name === b.name;
 }
 
-function addRecord(sums: Sums, record: DecisionRecord, sign: 1 | -1): void {
+function addRecord(sums: Sums, record: StoredRecord, sign: 1 | -1): void {
   const { recorded_ms: atMs, goal, session, cause, outcome, status } = record;
   const [model, tier, label] = [record.served_by ?? record.model ?? "", record.tier ?? "", record.label ?? ""];
   const keys = { model, tier, cause: cause ?? "", outcome, status, refused_by: record.refused_by ?? "", label };
   addRequest(sumFor(sums.request, minuteMs, atMs, keys).amounts, record, sign);
   for (const [sum, name] of [[sums.goal, goal] as const, [sums.session, session] as const]) {
-    if (name === null) continue;
+    if (name == null) continue;
     const named = sumFor(sum, hourMs, atMs, { name });
     named.isServed ||= outcome !== "refused";
     addRequest(named.amounts, record, sign);
@@ -126,55 +127,58 @@ function addRecord(sums: Sums, record: DecisionRecord, sign: 1 | -1): void {
     const keys = { model: attempt.model, outcome: attempt.outcome, label };
     addAttempt(sumFor(sums.attempt, minuteMs, atMs, keys).amounts, attempt, at, record, sign);
   }
-  for (const { rule, count } of record.redactions) {
+  for (const { rule, count } of record.redactions ?? []) {
     const { amounts } = sumFor(sums.redaction, minuteMs, atMs, { name: rule, label });
-    amounts.requests += sign * count * record.repeated;
+    amounts.requests += sign * count * (record.repeated ?? 1);
   }
 }
 
-function addRequest(sum: Amounts, record: DecisionRecord, sign: 1 | -1): void {
+function addRequest(sum: Amounts, record: StoredRecord, sign: 1 | -1): void {
   const { outcome, baseline_nano_usd: baseline, switched } = record;
-  const [requests, cost] = [sign * record.repeated, sign * record.cost_nano_usd];
+  const [requests, cost] = [sign * (record.repeated ?? 1), sign * record.cost_nano_usd];
   sum.requests += requests;
   if (outcome === "refused") sum.refused += requests;
   if (outcome === "failed" || outcome === "broken_stream") sum.failed += requests;
   if (record.cost_state === "unknown") sum.cost_unknown += requests;
   sum.cost_nano_usd += cost;
-  if (baseline !== null) {
+  if (baseline != null) {
     sum.baseline_nano_usd += sign * baseline;
     sum.baseline_cost_nano_usd += cost - sign * unprovenCost(record);
   }
-  if (switched !== null) {
+  if (switched != null) {
     sum.switches += sign;
     sum.switch_nano_usd += sign * switched.cost_nano_usd;
   }
-  addAnswer(sum, record.tokens, record.timings.first_token_ms, sign);
+  for (const { tokens } of record.attempts) addTokens(sum, tokens, sign);
+  addFirstToken(sum, record.timings.first_token_ms, sign);
 }
 
 /** A retry counts at its model, a fail-over at the model that was left. */
-function addAttempt(sum: Amounts, attempt: DecisionAttempt, at: number, record: DecisionRecord, sign: 1 | -1): void {
+function addAttempt(sum: Amounts, attempt: StoredAttempt, at: number, record: StoredRecord, sign: 1 | -1): void {
   const { model, purpose, outcome, tokens, first_token_ms } = attempt;
   const [before, after] = [record.attempts[at - 1], record.attempts[at + 1]];
   sum.requests += sign;
   if (outcome !== "answered" && outcome !== "aborted") sum.failed += sign;
   sum.cost_nano_usd += sign * (attempt.cost_nano_usd ?? 0);
-  if (before?.purpose === "EXECUTE" && before.model === model) sum.retries += sign;
+  if (before !== undefined && before.purpose !== "SCOUT" && before.model === model) sum.retries += sign;
   if (purpose !== "SCOUT" && after !== undefined && after.model !== model) sum.fail_overs += sign;
   // A whole answer arrives at once: how long it took to write is not known.
-  if (record.stream && outcome === "answered" && first_token_ms !== null && tokens !== null) {
+  if (record.stream && outcome === "answered" && first_token_ms != null && tokens != null) {
     sum.output_ms += sign * Math.round(attempt.duration_ms - first_token_ms);
     sum.output_tokens += sign * tokens.completion;
   }
-  addAnswer(sum, tokens, first_token_ms, sign);
+  addTokens(sum, tokens, sign);
+  addFirstToken(sum, first_token_ms, sign);
 }
 
-function addAnswer(sum: Amounts, tokens: DecisionTokens | null, firstMs: number | null, sign: 1 | -1): void {
-  if (tokens !== null) {
-    sum.prompt_tokens += sign * tokens.prompt;
-    sum.cached_tokens += sign * tokens.cached;
-    sum.completion_tokens += sign * tokens.completion;
-  }
-  if (firstMs === null) return;
+function addTokens(sum: Amounts, tokens: DecisionTokens | null | undefined, sign: 1 | -1): void {
+  sum.prompt_tokens += sign * (tokens?.prompt ?? 0);
+  sum.cached_tokens += sign * (tokens?.cached ?? 0);
+  sum.completion_tokens += sign * (tokens?.completion ?? 0);
+}
+
+function addFirstToken(sum: Amounts, firstMs: number | null | undefined, sign: 1 | -1): void {
+  if (firstMs == null) return;
   let bucket = 0;
   while (firstMs > (firstTokenBoundsMs[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
   sum[`first_${bucket}`] = (sum[`first_${bucket}`] ?? 0) + sign;

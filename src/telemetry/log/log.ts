@@ -125,8 +125,7 @@ const meanings = {
   info: {
     gateway_started: "The gateway listens at `url`, in demo mode or with an aggregator.",
     gateway_draining: "A signal to stop has come: new requests are refused soon, `in_flight` requests go on.",
-    gateway_waiting:
-      "The gateway still waits for `in_flight` requests, `streams` of them streams, and at most `left_ms` more. Twice a minute.",
+    gateway_waiting: "The gateway waits for `in_flight` requests, at most `left_ms` more. Twice a minute.",
     gateway_stopped: "The ledger is written, and the process ends.",
     config_reloaded: "A changed policy or registry is in force; `changed` names the keys.",
     request_finished: "A chat request has ended: its decision, cost and timings. `model` is the one that answered.",
@@ -139,53 +138,40 @@ const meanings = {
   warn: {
     settings_warning: "A setting has an effect that may not be wanted.",
     privacy_rule_disabled: "The policy switches off a rule of the privacy gate (`privacy.disabled_rules`).",
-    upstream_failed:
-      "A call has failed, of the kind `error_class`, for the `reason` that the upstream gave. `key`: the label of the caller's token.",
+    upstream_failed: "A call has failed: its kind (`error_class`), and the `reason` that the upstream gave.",
     other_model_answered: "The upstream states that another model answered than the one that was asked.",
     health_changed: "A model's health has another state: see [model health](../health.md).",
     health_aggregator_changed: "The aggregator's breaker has opened or closed: while it is open nothing is sent.",
-    health_store_changed:
-      "`unavailable`: health is not stored, and operators' overrides are not read; each node goes on as it is.",
+    health_store_changed: "`unavailable`: health is not stored, and operators' overrides are not read.",
     records_store_changed: "`unavailable`: decision records wait, and are dropped when too many wait.",
     price_book_unavailable: "The list, or its stored copy, could not be read or written; the last known prices hold.",
-    ledger_differs:
-      "The ledger's and the aggregator's counts of the day differ by more than running calls explain: see [reconciliation](../operating.md#reconciliation).",
+    ledger_differs: "The two counts of the day differ: see [reconciliation](../operating.md#reconciliation).",
     key_usage_unavailable: "The aggregator's count of the day could not be read or stored.",
     ledger_awaited: "The database cannot be reached at the start; it is waited for, at most a minute.",
     ledger_available: "The database answers again.",
     ledger_day_ahead: "The newest day in the ledger is ahead of the clock; spending counts to it until it is reached.",
-    ledger_standby_asynchronous:
-      "The database has standbys, and commits wait for none of them: a fail-over can lose some. See [clusters](../operating.md#clusters).",
-    ledger_taken_over:
-      "Holds of gateways that have died were taken over; they stay held until their calls' costs are known.",
+    ledger_standby_asynchronous: "A fail-over can lose commits. See [clusters](../operating.md#clusters).",
+    ledger_taken_over: "Holds of gateways that have died stay held until their calls' costs are known.",
     telemetry_export_failed: "The collector of `OTEL_…` did not take traces or metrics; they are dropped.",
   },
   error: {
-    config_refused:
-      "Changed files are not valid; the last valid ones stay in force. `smart-gateway policy check` says why.",
-    worker_exited:
-      "A worker process has ended. It is restarted in `restart_in_ms`; without that field the gateway gives up.",
+    config_refused: "Changed files are not valid; the last valid ones hold. `smart-gateway policy check` says why.",
+    worker_exited: "A worker process has ended; it starts again in `restart_in_ms`, or never where that is absent.",
     worker_unresponsive: "A worker has not answered the supervisor for 20 s, and is killed.",
     request_crashed: "A defect: the answer was 500. Report it with the event.",
-    ledger_overrun:
-      "A call cost more than was held for it; the whole cost is charged. Compare the prices: `models sync`.",
-    price_drift:
-      "The registry and the aggregator differ: see [prices and models](../operating.md#prices-and-models) for each `reason`.",
-    upstream_cost_distrusted:
-      "The upstream stated a cost above all that the model can have written; that much was charged.",
+    ledger_overrun: "A call cost more than was held for it, and is charged whole. Compare prices: `models sync`.",
+    price_drift: "Registry and aggregator differ: see [prices](../operating.md#prices-and-models).",
+    upstream_cost_distrusted: "The stated cost is above all that the model can have written; that much was charged.",
     ledger_conflict: "A repeated operation had other numbers than the first, and was ignored.",
     ledger_commits_lost:
       "A database server has taken over that lacked `batches` which this gateway was told are durable; `restored` entries were written again. What the `silent` gateways wrote last is not known.",
     ledger_unavailable: "The database does not answer or refuses writes: requests get 503 until it does.",
-    ledger_missing:
-      "The gateway begins with an empty ledger where there should have been one: what was spent so far is not counted. Restore the backup.",
+    ledger_missing: "The ledger is empty and should not be: what was spent is not counted. Restore the backup.",
     task_failed: "A defect in background work, which goes on. Report it with the event.",
   },
   fatal: {
-    start_failed:
-      "The gateway could not start, or its settings are not valid; instead of a text, with `LOG_FORMAT=json`.",
-    ledger_failed:
-      "This process admits nothing any more: `restart_needed` after a failed sync, `store_lost` where the store was deleted or replaced.",
+    start_failed: "The gateway could not start (with `LOG_FORMAT=json`; else a text says so).",
+    ledger_failed: "Nothing is admitted any more: `restart_needed` after a failed sync, `store_lost` with the store.",
   },
 } as const;
 

@@ -37,11 +37,7 @@ export interface Sources {
   readonly day?: () =>
     | { readonly spent: number; readonly held: number; readonly unproven: number; readonly hardOverride?: number }
     | undefined;
-  readonly config?: () => {
-    readonly state: "current" | "refused";
-    readonly loadedAtMs: number;
-    readonly hash: string;
-  };
+  readonly config?: () => { readonly state: "current" | "refused"; readonly loadedAtMs: number; readonly hash: string };
   readonly workers?: () => { readonly wanted: number; readonly serving: number };
   /** When a list of prices was last read, in milliseconds since the epoch. */
   readonly priceBookReadMs?: () => number | undefined;
@@ -141,18 +137,11 @@ export function readProcess(set: SetSample): void {
   set("process_resident_memory_bytes", process.memoryUsage.rss());
   const { user, system } = process.cpuUsage();
   set("process_cpu_seconds_total", (user + system) / 1_000_000);
-  set(
-    "process_open_fds",
-    readOnLinux(() => readdirSync("/proc/self/fd").length),
-  );
+  try {
+    set("process_open_fds", readdirSync("/proc/self/fd").length);
+  } catch {
+    // Not Linux: there is no sample.
+  }
   const limit = openFileLimit();
   set("process_max_fds", limit === Number.POSITIVE_INFINITY ? undefined : limit);
-}
-
-function readOnLinux<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined; // not Linux
-  }
 }

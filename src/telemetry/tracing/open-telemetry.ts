@@ -73,13 +73,9 @@ export function openTelemetry(options: TracingOptions) {
   // Only that something failed is passed on: messages of the libraries quote URLs and answers.
   const logger = { error: onProblem, warn: silent, info: silent, debug: silent, verbose: silent };
   diag.setLogger(logger, { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true });
-  const own = resourceFromAttributes({
-    "service.name": "smart-gateway",
-    "service.version": version,
-    "service.instance.id": nodeId,
-  });
+  const own = { "service.name": "smart-gateway", "service.version": version, "service.instance.id": nodeId };
   // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
-  const resource = own.merge(detectResources({ detectors: [envDetector] }));
+  const resource = resourceFromAttributes(own).merge(detectResources({ detectors: [envDetector] }));
   const tracers = new BasicTracerProvider({
     resource,
     spanProcessors: traces ? [new BatchSpanProcessor(new OTLPTraceExporter())] : [],

@@ -13,7 +13,7 @@ type Closing = { readonly holds: readonly Hold[]; readonly how: "Settle" | "Rele
 
 const tones = { live: undefined, orphaned: "warn", unresolved: "warn", charged: "bad" } as const;
 
-/** Money that is held: by which attempt, since when, and how it ends. What is unresolved can be closed by hand, alone or together. */
+/** Money that is held: by which attempt, since when, and how it ends. What is unresolved can be closed by hand. */
 export function Holds({ totals }: Pick<AnswerOf<"GET budgets">, "totals">) {
   const holds = useRead("GET holds", { query: { limit: 100 } });
   const { changing: closing, open: change, close } = useChange<Closing>();

@@ -7,7 +7,7 @@ type Attempt = DecisionRecord["attempts"][number];
 /** From and to in milliseconds since the request was received. */
 type Span = readonly [name: string, kind: "gateway" | "waiting" | "answer" | "failed", fromMs: number, toMs: number];
 
-/** The attempts on one time line: deciding, reserving, waiting for the first token, the answer; fail-overs below each other. */
+/** The attempts on one time line: decision, hold, first token, answer; fail-overs below each other. */
 export function Attempts({ record: { attempts, timings } }: { readonly record: DecisionRecord }) {
   const totalMs = timings.total_ms;
   const whole = Math.max(totalMs, ...attempts.map(({ started_ms, duration_ms }) => started_ms + duration_ms), 0.1);

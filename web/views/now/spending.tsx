@@ -60,7 +60,7 @@ function CapLine({ use, note }: { readonly use: BudgetLine; readonly note: strin
   );
 }
 
-/** Where the requests of the range went: by model with its tier, cause, goal and key. Each row links to its decisions. */
+/** Where the requests of the range went: by model, cause, goal and key. Each row links to its decisions. */
 export function WhereTheyWent({ summary }: Props) {
   const { by_cause, by_model, by_goal, by_label } = summary;
   const part = (row: Counted, value: string | null, shown: ReactNode = value ?? none, tier: string | null = null) => ({

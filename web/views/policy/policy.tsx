@@ -29,7 +29,7 @@ function Source({ data }: { readonly data: AnswerOf<"GET policy"> }) {
   return (
     <div className="stack">
       <p>
-        {data.file === null ? "The defaults are in force." : <code>{data.file}</code>}{" "}
+        {data.file === null ? "The defaults are in force" : <code>{data.file}</code>}:{" "}
         {counted(changed, "value differs", "values differ")} from the defaults. Loaded <Time ms={data.loaded_at_ms} />.{" "}
         <span className="muted">
           Configuration hash <code>{data.config_hash}</code>, policy hash of decisions made now{" "}

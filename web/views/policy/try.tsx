@@ -12,7 +12,7 @@ type Check = AnswerOf<"POST policy/check">;
 /** Days of records that are replayed. */
 const spans = [1, 7, 30].map((days) => [String(days), `the last ${counted(days, "day")}`] as const);
 
-/** An edited policy: what is wrong with it, what it changes, and what it would have done. It is never applied from here. */
+/** An edited policy: what is wrong with it, what it changes, what it would have done. It is never applied from here. */
 export function Try({ initial }: { readonly initial: string }) {
   const [text, setText] = useState(initial);
   const [check, setCheck] = useState<Check>();

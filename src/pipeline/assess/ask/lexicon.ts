@@ -19,8 +19,6 @@ const newNode = (): Node => ({ next: new Map(), whole: [], stems: [] });
  */
 export class Lexicon {
   readonly #root = newNode();
-  /** Terms of scripts without blanks, by their first character. */
-  readonly #unspaced = new Map<string, { readonly text: string; readonly tag: string }[]>();
 
   constructor(lists: Readonly<Record<string, string>>) {
     for (const [tag, terms] of Object.entries(lists)) {
@@ -31,10 +29,6 @@ export class Lexicon {
   #add(term: string, tag: string): void {
     const isStem = term.endsWith("*");
     const text = isStem ? term.slice(0, -1) : term;
-    if (isUnspaced(text.charCodeAt(0))) {
-      this.#unspaced.set(text.charAt(0), [...(this.#unspaced.get(text.charAt(0)) ?? []), { text, tag }]);
-      return;
-    }
     let node = this.#root;
     for (const letter of text.replace(/[_-]/g, " ")) {
       const code = letter.charCodeAt(0);
@@ -89,8 +83,13 @@ export class Lexicon {
         }
       }
       if (!isUnspaced(code)) continue;
-      for (const term of this.#unspaced.get(text.charAt(at)) ?? none) {
-        if (text.startsWith(term.text, at)) named.add(term.tag, term.text);
+      for (
+        let [end, term] = [at, this.#root.next.get(code)];
+        term !== undefined;
+        term = term.next.get(text.charCodeAt(end))
+      ) {
+        end++;
+        for (const tag of [...term.whole, ...term.stems]) named.add(tag, text.slice(at, end));
       }
       named.letters++;
     }

@@ -24,7 +24,7 @@ interface Failure {
   changes: number;
 }
 
-/** Over how many calls in a row the model's prose is summed up: one long explanation is no trouble, eight calls of it are. */
+/** Over how many calls in a row the model's prose is summed up: one long explanation is no trouble, eight are. */
 export const proseCalls = 8;
 
 export function runSignalsOf(steps: readonly RunStep[]): RunSignals {

@@ -20,9 +20,9 @@ const byScore: ReadonlySet<Cause> = new Set([
 ]);
 
 /**
- * Keeps a conversation on the model that has its context cached. A continuation stays where its ask was routed. A new ask
- * goes up when its score says so, and down only when that pays: a switch costs a cold read of the whole context, and saves
- * the difference of the models' prices on each of the turns to come.
+ * Keeps a conversation on the model that has its context cached. A continuation stays where its ask was routed. A new
+ * ask goes up when its score says so, and down only when that pays: a switch costs a cold read of the context, and
+ * saves the difference of the models' prices on each of the turns to come.
  */
 export function withAffinity(choice: Choice, snapshot: Snapshot, evidence: Evidence): Choice {
   const { affinity, registry } = snapshot;
@@ -46,7 +46,7 @@ function keptOn({ key, role }: Model, evidence: Evidence): Choice {
   return { kind: "execute", role, cause: "affinity", firm: false };
 }
 
-/** Whether leaving `from` for the cheaper `to` saves more over the turns to come than reading the context cold costs. */
+/** Whether the cheaper `to` saves more over the turns to come than reading the context cold costs. */
 function switchPays(from: Model, to: Model, { size }: Snapshot, evidence: Evidence): boolean {
   const context = size.inputTokensEstimate;
   const cost = context * Math.max(0, to.price.input - to.price.cachedInput);

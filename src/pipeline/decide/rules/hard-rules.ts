@@ -4,7 +4,7 @@ import type { Evidence } from "#pipeline/decide/choice.ts";
 
 type Limits = Policy["hard_rules"];
 
-/** A fact about one task that sends it to the senior model: `sees` gives the value of `key` for the evidence, if it does. */
+/** A fact that sends a task to the senior model: `sees` gives the value of `key` for the evidence, if it does. */
 interface HardRule {
   readonly name: string;
   readonly key: string;

@@ -6,7 +6,7 @@ import { hardRuleFires } from "./hard-rules.ts";
 import { wantsFree, wantsPro, wantsScout } from "./privacy.ts";
 import { midpointTier, zoneOf } from "./score.ts";
 
-/** Stages 1 to 3 joined: which rule decides, and what it wants. The first that has a view of the task wins; the score always has one. */
+/** Stages 1 to 3: which rule decides, and what it wants. The first with a view of the task wins; the score has one. */
 export function choose(input: DecisionInput): Choice {
   return (
     privacyDenial(input) ??

@@ -4,8 +4,8 @@ import { sharePoints } from "./score-shares.ts";
 type Knots = readonly (readonly [points: number, score: number])[];
 
 /**
- * Points up to 25 are the score itself. 35 and 60 points are the shipped thresholds: in the middle of the scale a stated task
- * asks for as much care as an inferred one with that score.
+ * Points up to 25 are the score itself. 35 and 60 points are the shipped thresholds: in the middle a stated task asks
+ * for as much care as an inferred one with that score.
  */
 const declaredKnots: Knots = [
   [0, 0],

@@ -9,9 +9,9 @@ import { onScale } from "./score-scale.ts";
 const manyFailedTests = 10;
 
 /**
- * Stage 2: the complexity score, 0..100 in steps of a hundredth, so that the number shown is the number compared: the points
- * of the features on the scale given. It never falls when a dimension, the risk, the blast radius, the tool depth or the
- * trouble rises.
+ * Stage 2: the complexity score, 0..100 in steps of a hundredth (the number shown is the number compared): the points
+ * of the features on the scale given. It never falls when a dimension, the risk, the blast radius, the tool depth or
+ * the trouble rises.
  */
 export function scoreOf(
   task: RoutingTask,
@@ -29,7 +29,7 @@ export function scoreOf(
   return score;
 }
 
-/** In an agent the points lead up to the gray zone and no further: the words of an ask do not tell how its run will go. */
+/** In an agent the points lead up to the gray zone and no further: an ask's words do not tell how its run will go. */
 function agentScore(points: number, policy: Policy): number {
   return (onScale(points, "chat") / 100) * Math.max(0, policy.routing.flash_below - belowGray);
 }
@@ -70,7 +70,7 @@ export function troubleOf(runtime: RuntimeState, policy: Policy): number {
   return 1 - calm;
 }
 
-/** Whether the run's model writes so much prose of its own that it is in trouble: it explains, doubts and starts over. */
+/** Whether the run's model writes so much prose that it is in trouble: it explains, doubts and starts over. */
 export function exceedsProseBound({ prose = 0, policy }: Pick<Snapshot, "prose" | "policy">): boolean {
   const bound = policy.routing.run_prose_chars;
   return bound > 0 && prose > bound;

@@ -8,8 +8,8 @@ import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { RequestSize } from "#pipeline/request-size.ts";
 
 /**
- * The output tokens one choice may have, for which money is held; at least the `max_tokens` really sent upstream, and at most what
- * the model can write. Reasoning is part of the output everywhere, but who grants it more than the whole answer may get both.
+ * The output tokens one choice may have, for which money is held: at least the `max_tokens` sent upstream, at most what
+ * the model can write. Who grants reasoning more than the whole answer may get both.
  */
 export function outputBoundOf(model: Model, size: RequestSize): number {
   const asked = size.requestedOutputTokens ?? Math.min(model.defaultOutputTokens, model.maxOutputTokens);
@@ -46,9 +46,9 @@ export function withinSoftCap(choice: Choice, snapshot: Snapshot, evidence: Evid
 }
 
 /**
- * The cap at which an optional choice of the senior model steps down; undefined when there is none. The bound is above the
- * estimate: a senior model that only its bound keeps from under the hard cap steps down as well, because refusing what the worker
- * model could still answer helps nobody.
+ * The cap at which an optional choice of the senior model steps down; undefined when there is none. Where only its
+ * bound, which is above the estimate, reaches the hard cap it steps down too: refusing what the worker could do helps
+ * nobody.
  */
 function capBeforeSenior(snapshot: Snapshot): Cap | undefined {
   const senior = snapshot.registry.byRole.senior;
@@ -129,7 +129,7 @@ export function priceOf(model: Model, size: RequestSize): Price {
   return size.writesCache === true ? priceWithCacheWrites(model.price) : model.price;
 }
 
-/** `holdFor` with the surcharge, except that a request of absurd size (`max_tokens: 1e15`) is over any cap instead of an error. */
+/** `holdFor` with the surcharge; a request of absurd size (`max_tokens: 1e15`) is over any cap, and no error. */
 function upperBoundOf(
   model: Model,
   size: RequestSize,

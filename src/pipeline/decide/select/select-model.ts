@@ -38,7 +38,7 @@ function fallbackModels(
   return fitting.length > 0 ? fitting : able;
 }
 
-/** The models that an execution tries when its model fails before the first byte: the fallbacks that the hard caps allow, in order. */
+/** The models that an execution tries when its model fails before the first byte, within the hard caps, in order. */
 export function fallbacksFor(model: ModelKey, hardRule: boolean, snapshot: Snapshot): readonly ModelKey[] {
   return fallbackModels(model, hardRule, snapshot)
     .filter((candidate) => withinHardCaps(candidate, snapshot))
@@ -77,7 +77,7 @@ export function selectModel(
   return { kind: "refuse", action: "STOP_FOR_HUMAN", cause: "all_models_unhealthy" };
 }
 
-/** A fallback whose context window fits the request; where there is none, the model itself, and the upstream decides. */
+/** A fallback whose context window fits; where there is none, the model itself, and the upstream decides. */
 function withLargerContext(first: Model, hardRule: boolean, snapshot: Snapshot, evidence: Evidence): Model {
   const model = fallbackModels(first.key, hardRule, snapshot).find(
     (it) => fitsContext(it, snapshot) && withinHardCaps(it, snapshot),
