@@ -8,9 +8,9 @@ import { root } from "./toolchain.mjs";
 /** Lines that each folder of `src` may have. A folder that is not listed may have none. */
 const folderBudgets = {
   gateway: 1150,
-  cli: 2700,
-  dashboard: 1450,
-  operator: 1500,
+  cli: 2560,
+  dashboard: 1380,
+  operator: 1490,
   http: 3400,
   pipeline: 6500,
   "pipeline/assess": 1950,
@@ -81,7 +81,7 @@ const measures = [
   ["src: median lines of a file", sizes[Math.floor((sizes.length - 1) / 2)], 90, "least"],
   ["tests: lines", total(tests), 31_500],
   ["bench: lines", total(production.filter((file) => file.startsWith("bench/"))), 3_060],
-  ["web: lines", total(production.filter((file) => file.startsWith("web/"))), 5_000],
+  ["web: lines", total(production.filter((file) => file.startsWith("web/"))), 4_980],
   ["docs: words", pages.reduce((sum, file) => sum + words(file), 0), 45_000],
   ...pages.filter((file) => words(file) > wordsOf(file)).map((file) => [`${file}: words`, words(file), wordsOf(file)]),
   // A key is documented, validated, reloaded and explained for ever.

@@ -66,7 +66,7 @@ test("smart-gateway doctor asks the gateway that runs what it is, and warns wher
   const [running] = named(checks, "gateway");
   expect([running?.status, running?.advice]).toEqual(["warn", expect.stringContaining("where the gateway runs")]);
   expect(running?.detail).toMatch(
-    /^version \S+, mode with an upstream, database sqlite, configuration [0-9a-f]{16}, ok\n/,
+    /^version \S+, commit \w+, mode with an upstream, database sqlite, configuration [0-9a-f]{16}, ok\n/,
   );
   expect(running?.detail).toContain("it differs: its mode is with an upstream, here demo");
   expect(running?.detail).toContain("it differs: its configuration is ");
