@@ -64,27 +64,7 @@ function namedInPatterns(): { readonly characters: string[]; readonly beginnings
 
 const named = namedInPatterns();
 const blanks = ["\t", "\n", "\r\n", "\n\n", " \n", "\n "];
-const marks = [
-  "# ",
-  "|",
-  "--",
-  "- ",
-  "```",
-  "```\n",
-  "~~~\n",
-  "[",
-  "(",
-  "{",
-  "}",
-  "<",
-  ">",
-  "</",
-  '"',
-  "'",
-  "`",
-  "\\",
-  '\\"',
-];
+const marks = '# §|§--§- §```§```\n§~~~\n§[§(§{§}§<§>§</§"§\'§`§\\§\\"'.split("§");
 const words = ["a ", "a\n", "a.b/", "1.", "x: ", "<a>", "[a]", '"a",', "> ", "a=b ", "的", "é"];
 const pumps = [...new Set([...named.characters, ...blanks, ...marks, ...words])];
 const prefixes = ["", "# ", "```\n", "<a>", "- ", '"', "{", "a: ", "Fix this:\n", "\n\n", "exit code", "Error: "];
