@@ -18,7 +18,7 @@ const folderBudgets = {
   "pipeline/execute": 1100,
   "pipeline/respond": 1100,
   "pipeline/settle": 500,
-  ledger: 5050,
+  ledger: 4780,
   privacy: 5100,
   records: 3300,
   health: 1300,
