@@ -3,22 +3,22 @@ const enough = 20;
 
 /** How long the latest of something took, and their 95th percentile. */
 export class RecentTimes {
-  readonly #remembered: number;
+  readonly #size: number;
   readonly #holdsMs: number;
   readonly #times: number[] = [];
   #next = 0;
   #p95Ms: number | undefined;
   #p95AtMs = 0;
 
-  /** Remembers the latest `remembered` times; a percentile holds for `holdsMs` before it is computed again. */
-  constructor(remembered: number, holdsMs: number) {
-    this.#remembered = remembered;
+  /** Keeps the latest `size` times; a percentile holds for `holdsMs` before it is computed again. */
+  constructor(size: number, holdsMs: number) {
+    this.#size = size;
     this.#holdsMs = holdsMs;
   }
 
   add(ms: number): void {
     this.#times[this.#next] = ms;
-    this.#next = (this.#next + 1) % this.#remembered;
+    this.#next = (this.#next + 1) % this.#size;
   }
 
   /** In milliseconds; undefined while too few are known. */

@@ -6,7 +6,7 @@ import type { RequestSize } from "#pipeline/request-size.ts";
 import type { CostState, DecisionInputs, DecisionTokens, RefusedBy } from "./decision-record.ts";
 import type { AttemptRecord, RequestRecord, RoutedInputs } from "./record.ts";
 import {
-  readEvidence,
+  rulesIn,
   type StoredAttempt,
   type StoredInputs,
   type StoredRecord,
@@ -96,7 +96,7 @@ export function buildRecord(request: RequestRecord, context: RecordContext): Sto
     score: final.score,
     confidence: final.confidence,
     sensitive_block_applied: final.sensitive_block_applied || undefined,
-    rule: readEvidence(final.evidence).rule ?? undefined,
+    rule: rulesIn(final.evidence),
     thresholds: routing === undefined ? undefined : { flash_below: routing.flash_below, pro_from: routing.pro_from },
     inputs: routed === undefined ? undefined : inputsIn(routed, unroutable),
     housekeeping: routed?.housekeeping,
@@ -225,16 +225,13 @@ function inputsIn(routed: RoutedInputs, unroutable: string[]): StoredInputs {
   const { ownCaps, affinity, runEvidence } = snapshot;
   const { routing: hint, scout, pro } = task.metadata;
   return {
-    task: unusual<DecisionInputs["task"]>(
-      {
-        ...task,
-        hint: hint === "pro" || hint === "flash" || hint === "free" ? hint : "auto",
-        scout: scout === true,
-        pro: pro === true,
-      },
-      usualTask,
-    ),
-    runtime: unusual({ ...runtime, last_model: bounded(runtime.last_model ?? undefined) ?? null }, usualRuntime),
+    task: {
+      ...unusual(task, usualTask),
+      hint: hint === "pro" || hint === "flash" || hint === "free" ? hint : undefined,
+      scout: scout === true || undefined,
+      pro: pro === true || undefined,
+    },
+    runtime: { ...unusual(runtime, usualRuntime), last_model: bounded(runtime.last_model ?? undefined) },
     size: sizeIn(snapshot.size),
     spend: snapshot.spend,
     ledger_spend: routed.ledgerSpend,

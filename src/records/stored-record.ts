@@ -41,13 +41,12 @@ const usualInputs = emptyOf(DecisionInputs);
 const usualTimings = emptyOf(DecisionRecord.shape.timings);
 export const usualRuntime = { ...emptyOf(DecisionInputs.shape.runtime), failure_class: "NONE" } as const;
 export const usualTask = {
-  ...emptyOf(DecisionInputs.shape.task),
+  ...emptyOf(DecisionInputs.shape.task.omit({ hint: true, scout: true, pro: true })),
   explicit_route: "AUTO",
   reasoning: "AUTO",
   sensitive: true,
   risk_level: "LOW",
   blast_radius: "LOW",
-  hint: "auto",
 } as const;
 
 /** Those of the values that are not the usual ones. */
@@ -79,7 +78,7 @@ export function completeRecord(stored: StoredRecord): DecisionRecord {
       ? {
           ...usualInputs,
           ...inputs,
-          task: { ...usualTask, ...inputs.task },
+          task: { ...usualTask, hint: "auto", scout: false, pro: false, ...inputs.task },
           runtime: { ...usualRuntime, ...inputs.runtime },
         }
       : null,
@@ -96,15 +95,24 @@ function addTokens(sum: DecisionTokens | null, tokens: DecisionTokens | null): D
 
 /** The hard rules that the evidence names, and the points of each feature. */
 export function readEvidence(evidence: readonly string[]): Pick<DecisionRecord, "rule" | "contributions" | "points"> {
-  const pairs = evidence.map(
-    (entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)] as const,
-  );
-  const points = pairs.findLast(([key]) => key === "points");
-  return {
-    rule: pairs.flatMap(([key, value]) => (key === "hard_rule" ? [value] : [])).join(", ") || null,
-    contributions: pairs.flatMap(([key, value]) =>
-      key.startsWith("points_") ? [{ name: key.slice("points_".length), value: Number(value) }] : [],
-    ),
-    points: points === undefined ? null : Number(points[1]),
-  };
+  const contributions: { name: string; value: number }[] = [];
+  let points: number | null = null;
+  for (const entry of evidence) {
+    const at = entry.indexOf("=");
+    if (entry.startsWith("points=")) points = Number(entry.slice(at + 1));
+    else if (entry.startsWith("points_")) {
+      contributions.push({ name: entry.slice("points_".length, at), value: Number(entry.slice(at + 1)) });
+    }
+  }
+  return { rule: rulesIn(evidence) ?? null, contributions, points };
+}
+
+export function rulesIn(evidence: readonly string[]): string | undefined {
+  let rules: string | undefined;
+  for (const entry of evidence) {
+    if (!entry.startsWith("hard_rule=")) continue;
+    const rule = entry.slice("hard_rule=".length);
+    rules = rules === undefined ? rule : `${rules}, ${rule}`;
+  }
+  return rules;
 }
