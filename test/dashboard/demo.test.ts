@@ -58,16 +58,17 @@ test.skipIf(missing !== undefined)(
   async () => {
     await using gateway = await serve({});
     const files = readdirSync(captured).filter((name) => name.endsWith(".json") && name !== "labels.json");
-    const answers = files.map(async (name): Promise<[string, number, string[]]> => {
+    const answerTo = async (name: string): Promise<[string, number, string[]]> => {
       const body = JSON.parse(readFileSync(join(captured, name), "utf8"));
       const reply = await postChat(gateway.url, { ...body, model: "smart-router", stream: true });
       const finishes = [...(await reply.text()).matchAll(/"tool_calls":|"finish_reason":"(\w+)"/g)];
       return [name, reply.status, finishes.map(([whole, reason]) => reason ?? whole)];
-    });
+    };
     expect(files.length).toBeGreaterThan(20);
-    // A library that demands a tool gets it.
-    for (const [name, status, finishes] of await Promise.all(answers))
-      if (!name.startsWith("pydantic-ai")) expect([name, status, finishes]).toEqual([name, 200, ["stop"]]);
+    // A few at once: all of them would be too many for a busy machine. A library that demands a tool gets it.
+    for (let at = 0; at < files.length; at += 4)
+      for (const [name, status, finishes] of await Promise.all(files.slice(at, at + 4).map(answerTo)))
+        if (!name.startsWith("pydantic-ai")) expect([name, status, finishes]).toEqual([name, 200, ["stop"]]);
   },
   60_000,
 );
