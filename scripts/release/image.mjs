@@ -12,23 +12,25 @@ if (!isPush && spawnSync("buildah", ["--version"]).status !== 0) {
   process.exit(0);
 }
 const list = `${image}:${version}`;
-// Gone, where an earlier run has been ended before its own end.
+// An earlier run that was ended has left it.
 spawnSync("buildah", ["manifest", "rm", list]);
 run("buildah", ["manifest", "create", list]);
+const about = { VERSION: version, REVISION: commitOf(), ...(isPush ? {} : { BASE: "scratch" }) };
+const dockerfile = ["--file=deploy/Dockerfile", "--ignorefile=deploy/Dockerfile.dockerignore"];
 for (const [architecture, system] of [
   ["amd64", "linux-x64"],
   ["arm64", "linux-arm64"],
 ]) {
   copyFileSync(join(folder, `smart-gateway-${version}-${system}`), join(root, "dist", `smart-gateway-${architecture}`));
-  run("buildah", [
-    ...["build", "--quiet", "--file", "deploy/Dockerfile", "--ignorefile", "deploy/Dockerfile.dockerignore"],
-    ...["--platform", `linux/${architecture}`, "--manifest", list, "--build-arg", `SUFFIX=-${architecture}`],
-    ...["--build-arg", `VERSION=${version}`, "--build-arg", `REVISION=${commitOf()}`],
-    ...(isPush ? [] : ["--build-arg", "BASE=scratch"]),
-    ".",
-  ]);
+  const settings = Object.entries({ ...about, SUFFIX: `-${architecture}` }).map(
+    ([name, value]) => `--build-arg=${name}=${value}`,
+  );
+  // OCI's own format has no health check.
+  const as = ["--format=docker", `--platform=linux/${architecture}`, `--manifest=${list}`];
+  run("buildah", ["build", "--quiet", ...dockerfile, ...as, ...settings, "."]);
 }
-const to = isPush ? `docker://${list}` : `oci-archive:${join(folder, `smart-gateway-image-${version}.tar`)}`;
-run("buildah", ["manifest", "push", "--all", "--digestfile", imageDigest, list, to]);
+const file = `oci-archive:${join(folder, `smart-gateway-image-${version}.tar`)}`;
+const to = isPush ? ["--format=v2s2", list, `docker://${list}`] : [list, file];
+run("buildah", ["manifest", "push", "--all", "--quiet", `--digestfile=${imageDigest}`, ...to]);
 run("buildah", ["manifest", "rm", list]);
 console.log(`${list}@${readFileSync(imageDigest, "utf8")}`);
