@@ -8,22 +8,22 @@ import { root } from "./toolchain.mjs";
 /** Lines that each folder of `src` may have. A folder that is not listed may have none. */
 const folderBudgets = {
   gateway: 1150,
-  cli: 2700,
-  dashboard: 1450,
-  operator: 1500,
+  cli: 2560,
+  dashboard: 1380,
+  operator: 1490,
   http: 3400,
   pipeline: 6500,
   "pipeline/assess": 1950,
   "pipeline/decide": 1000,
   "pipeline/execute": 1100,
-  "pipeline/respond": 1100,
+  "pipeline/respond": 1050,
   "pipeline/settle": 500,
   ledger: 5050,
   privacy: 5100,
   records: 3300,
   health: 1300,
   upstream: 2650,
-  "http-client": 1450,
+  "http-client": 1400,
   models: 1000,
   config: 1840,
   learning: 250,
@@ -31,12 +31,13 @@ const folderBudgets = {
   simulator: 850,
   db: 1100,
   platform: 920,
-  domain: 1250,
+  // With the table of errors, which stood in http, pipeline, ledger and dashboard.
+  domain: 1460,
 };
 
 /** Words that a page may have, where it is one of the large ones. Of others: see `wordsOf`. */
 const pageShares = {
-  "docs/operating.md": 4_300,
+  "docs/operating.md": 4_350,
   "docs/routing.md": 2_950,
   "docs/ledger.md": 2_350,
   "docs/guides/agents.md": 2_050,
@@ -81,7 +82,7 @@ const measures = [
   ["src: median lines of a file", sizes[Math.floor((sizes.length - 1) / 2)], 90, "least"],
   ["tests: lines", total(tests), 31_500],
   ["bench: lines", total(production.filter((file) => file.startsWith("bench/"))), 3_060],
-  ["web: lines", total(production.filter((file) => file.startsWith("web/"))), 5_000],
+  ["web: lines", total(production.filter((file) => file.startsWith("web/"))), 4_980],
   ["docs: words", pages.reduce((sum, file) => sum + words(file), 0), 45_000],
   ...pages.filter((file) => words(file) > wordsOf(file)).map((file) => [`${file}: words`, words(file), wordsOf(file)]),
   // A key is documented, validated, reloaded and explained for ever.

@@ -76,4 +76,9 @@ describe.skipIf(postgresMissing() !== undefined)("a batch of a PostgreSQL node",
     expect(await goal()).toEqual({ held: 100, spent: 21 });
     expect(await findings()).toEqual([]);
   });
+
+  test("follows a row of its node that names the timeline: if that server is lost, the others wait for this node", async () => {
+    await open("a");
+    expect((await query("SELECT timeline FROM node"))[0]?.["timeline"]).toMatch(/^[0-9A-F]{8}$/);
+  });
 });

@@ -64,27 +64,7 @@ function namedInPatterns(): { readonly characters: string[]; readonly beginnings
 
 const named = namedInPatterns();
 const blanks = ["\t", "\n", "\r\n", "\n\n", " \n", "\n "];
-const marks = [
-  "# ",
-  "|",
-  "--",
-  "- ",
-  "```",
-  "```\n",
-  "~~~\n",
-  "[",
-  "(",
-  "{",
-  "}",
-  "<",
-  ">",
-  "</",
-  '"',
-  "'",
-  "`",
-  "\\",
-  '\\"',
-];
+const marks = '# §|§--§- §```§```\n§~~~\n§[§(§{§}§<§>§</§"§\'§`§\\§\\"'.split("§");
 const words = ["a ", "a\n", "a.b/", "1.", "x: ", "<a>", "[a]", '"a",', "> ", "a=b ", "的", "é"];
 const pumps = [...new Set([...named.characters, ...blanks, ...marks, ...words])];
 const prefixes = ["", "# ", "```\n", "<a>", "- ", '"', "{", "a: ", "Fix this:\n", "\n\n", "exit code", "Error: "];
@@ -143,7 +123,7 @@ function stepsFor(messages: readonly object[]): number {
   try {
     const parsed = parseChatRequest({
       bytes: Buffer.from(JSON.stringify({ model: "smart-router", messages })),
-      ...{ maxValues: 100_000, headers: new Headers(), requestId: "r", receivedAtMs: 0 },
+      ...{ headers: new Headers(), requestId: "r", receivedAtMs: 0 },
     });
     if (parsed.kind === "ok") dryRun(parsed.request, { configuration, health: {}, nowMs: 0 });
     return counter.steps;

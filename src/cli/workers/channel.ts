@@ -17,38 +17,28 @@ export type Message =
   | { readonly kind: "answer"; readonly report?: Report | undefined };
 
 /** Two processes that ask each other for their reports. An answer is for all who wait for one. */
-export class Channel extends EventEmitter {
-  readonly #send: (message: Message) => void;
-  readonly #report: () => Report | undefined | Promise<Report>;
-
-  constructor(send: (message: Message) => void, report: () => Report | undefined | Promise<Report>) {
-    super();
-    this.#send = send;
-    this.#report = report;
-  }
-
-  /** The other side's report; undefined when none comes in time. */
-  ask(withinMs: number): Promise<Report | undefined> {
-    this.#trySend({ kind: "question" });
-    const answer = once(this, "answer", { signal: AbortSignal.timeout(withinMs) });
-    return answer.then(
-      ([report]) => report,
-      () => undefined,
-    );
-  }
-
-  async received(message: Message): Promise<void> {
-    if (message.kind === "answer") this.emit("answer", message.report);
-    if (message.kind === "question") this.#trySend({ kind: "answer", report: await this.#report() });
-  }
-
-  #trySend(message: Message): void {
+export function openChannel(send: (message: Message) => void, report: () => Report | undefined | Promise<Report>) {
+  const answers = new EventEmitter();
+  const trySend = (message: Message): void => {
     try {
-      this.#send(message);
+      send(message);
     } catch {
       // The other process has ended meanwhile and needs no message.
     }
-  }
+  };
+  return {
+    /** The other side's report; undefined when none comes in time. */
+    async ask(withinMs: number): Promise<Report | undefined> {
+      trySend({ kind: "question" });
+      const signal = AbortSignal.timeout(withinMs);
+      const [answer] = await once(answers, "answer", { signal }).catch(() => []);
+      return answer;
+    },
+    async received(message: Message): Promise<void> {
+      if (message.kind === "answer") answers.emit("answer", message.report);
+      if (message.kind === "question") trySend({ kind: "answer", report: await report() });
+    },
+  };
 }
 
 /** The supervisor waits a second for the slowest worker; after this limit it has no answer. */
@@ -67,7 +57,7 @@ export function workerLink(): WorkerLink {
   const send = (message: Message) => {
     if (process.connected) process.send?.(message);
   };
-  const channel = new Channel(
+  const channel = openChannel(
     send,
     () => gateway && { metrics: gateway.metricsSnapshot(), health: gateway.http.health() },
   );

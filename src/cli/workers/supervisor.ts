@@ -5,7 +5,7 @@ import { type Log, logId } from "#telemetry/log/log.ts";
 import type { MetricSnapshot } from "#telemetry/metrics/declarations.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { mergeMetrics, withoutGauges } from "#telemetry/metrics/snapshot.ts";
-import { Channel, type Message, type Report } from "./channel.ts";
+import { type Message, openChannel, type Report } from "./channel.ts";
 
 /** In the environment of a worker: its number, from 1. */
 export const workerVariable = "SMART_GATEWAY_WORKER";
@@ -146,7 +146,7 @@ function claimPort(hostname: string, port: number): void {
 /** One of the workers, until it exits. */
 class WorkerProcess {
   readonly child: Bun.Subprocess<"ignore", "inherit", "inherit">;
-  readonly #channel: Channel;
+  readonly #channel: ReturnType<typeof openChannel>;
   serving = false;
   /** Polls in a row without an answer. */
   #unanswered = 0;
@@ -154,7 +154,7 @@ class WorkerProcess {
   metrics: readonly MetricSnapshot[] = [];
 
   constructor(env: NodeJS.ProcessEnv, reportOfAll: () => Promise<Report>, onServing: () => void) {
-    this.#channel = new Channel((message) => this.child.send(message), reportOfAll);
+    this.#channel = openChannel((message) => this.child.send(message), reportOfAll);
     this.child = Bun.spawn([process.execPath, ...programArguments], {
       env,
       stdio: ["ignore", "inherit", "inherit"],

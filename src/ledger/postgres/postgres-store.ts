@@ -84,9 +84,11 @@ export class PostgresStore implements LedgerStore {
     const [[used] = [], [store] = [], , [node] = [], [time] = []] = await this.#askForSlot(
       `${identitySql};
        UPDATE node SET slot = NULL WHERE heartbeat_ms <= ${now} - ${nodeTimeoutMs} AND id <> ${textLiteral(nodeId)};
-       INSERT INTO node (id, epoch, heartbeat_ms, slot) VALUES (${textLiteral(nodeId)}, 1, ${now}, ${free})
+       INSERT INTO node (id, epoch, heartbeat_ms, slot, timeline)
+         VALUES (${textLiteral(nodeId)}, 1, ${now}, ${free}, ${session.timeline})
          ON CONFLICT (id) DO UPDATE SET epoch = node.epoch + 1, heartbeat_ms = excluded.heartbeat_ms, last_batch = 0,
-           slot = coalesce(node.slot, excluded.slot) RETURNING epoch, slot, timeline;
+           slot = coalesce(node.slot, excluded.slot), timeline = coalesce(node.timeline, excluded.timeline)
+         RETURNING epoch, slot, timeline;
        SELECT ${now} AS now_ms, ${session.timeline} AS timeline, (SELECT max(swept_ms) FROM node) AS swept_ms`,
     );
     const nowMs = numberOf(time, "now_ms");
@@ -94,7 +96,7 @@ export class PostgresStore implements LedgerStore {
     session.today(nowMs);
     session.slot = numberOf(node, "slot");
     const timeline = textOf(time ?? {}, "timeline");
-    session.position.begin(timeline, [null, timeline].includes(node?.["timeline"] as string | null) ? [] : [nodeId]);
+    session.position.begin(timeline, textOf(node ?? {}, "timeline") === timeline ? [] : [nodeId]);
     this.#storeSalt = String(store?.["salt"]);
     return {
       id: nodeId,

@@ -1,10 +1,10 @@
-import { type Database, SQLiteError } from "bun:sqlite";
+import { type Database, SQLiteError, type Statement } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { inMemoryPath } from "#db/database-url.ts";
 import { diskFaultOf } from "#db/disk-fault.ts";
 import { openSqlite } from "#db/sqlite.ts";
-import { type Statement, writeWithoutSync } from "#db/store-database.ts";
+import { type WriteTransaction, writeWithoutSync } from "#db/store-database.ts";
 import { pidInNodeId } from "#domain/node-id.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
@@ -23,7 +23,7 @@ import { type DueReservation, type JoinedNode, StoreFailure } from "#ledger/stor
 import { prune } from "./sqlite-retention.ts";
 import { SqliteRows } from "./sqlite-rows.ts";
 
-/** The named values of a statement; `db.query` keeps each statement prepared. */
+/** The named values of a statement. */
 type Values = Readonly<Record<string, string | number>>;
 
 const dueSql = `SELECT r.id, CASE WHEN r.expires_ms <= $now THEN 'expired' ELSE 'owner_dead' END AS why
@@ -45,6 +45,8 @@ export class SqliteEngine {
   readonly #path: string;
   readonly #db: Database;
   readonly #rows: SqliteRows;
+  readonly #begin: Statement;
+  readonly #commit: Statement;
   /** Whether the log of a database was there without the database: it was used, and then deleted. */
   readonly #logWithoutDatabase: boolean;
   readonly #files: readonly FileIdentity[];
@@ -59,6 +61,9 @@ export class SqliteEngine {
       throw sqliteFailureOf(error, path);
     }
     this.#rows = new SqliteRows(this.#db);
+    // Prepared once, as the statements of the rows: they run with each request. All others run every few seconds at most.
+    this.#begin = this.#db.prepare("BEGIN IMMEDIATE");
+    this.#commit = this.#db.prepare("COMMIT");
     // Opening has written: the files of the log exist from now on, for as long as any connection is open.
     this.#files =
       path === inMemoryPath ? [] : ["", "-wal", "-shm"].flatMap((suffix) => identityOf(path + suffix) ?? []);
@@ -154,7 +159,7 @@ export class SqliteEngine {
   }
 
   /** Writes of another part of the gateway, to tables of its own, between two batches; they need not be durable at once. */
-  sharedWrite(statements: readonly Statement[]): void {
+  sharedWrite(statements: Parameters<WriteTransaction>[0]): void {
     this.#withStoreFailures(() => writeWithoutSync(this.#db, statements));
   }
 
@@ -164,10 +169,10 @@ export class SqliteEngine {
 
   #transaction<T>(work: () => T): T {
     return this.#withStoreFailures(() => {
-      this.#db.query("BEGIN IMMEDIATE").run();
+      this.#begin.run();
       try {
         const result = work();
-        this.#db.query("COMMIT").run();
+        this.#commit.run();
         return result;
       } catch (error) {
         this.#rows.forget();

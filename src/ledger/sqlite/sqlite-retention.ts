@@ -69,6 +69,11 @@ function prunable(db: Database, before: number, limit: number, nowMs: number): O
 /** Takes the entries of these reservations out of their batches, and carries their sums into the accounts. */
 function removeEntries(db: Database, old: readonly OldReservation[]): void {
   const entriesOf = db.query<{ entries: string }, [number]>("SELECT entries FROM ledger_batch WHERE seq = ?");
+  const keep = db.query("UPDATE ledger_batch SET entries = ? WHERE seq = ?");
+  const remove = db.query("DELETE FROM ledger_batch WHERE seq = ?");
+  const carry = db.query(
+    "UPDATE account SET carried_spent = carried_spent + ?, carried_overrun = carried_overrun + ? WHERE id = ?",
+  );
   const byId = new Map(old.map((reservation) => [reservation.id, reservation]));
   const sums = new Map<AccountId, { spent: bigint; overrun: bigint }>();
   const add = (account: AccountId, spent: number, overrun: number) => {
@@ -88,10 +93,8 @@ function removeEntries(db: Database, old: readonly OldReservation[]): void {
       if (previous !== null) batches.add(previous);
       return false;
     });
-    if (kept.length === 0) db.query("DELETE FROM ledger_batch WHERE seq = ?").run(batch);
-    else db.query("UPDATE ledger_batch SET entries = ? WHERE seq = ?").run(JSON.stringify(kept), batch);
+    if (kept.length === 0) remove.run(batch);
+    else keep.run(JSON.stringify(kept), batch);
   }
-  const carry =
-    "UPDATE account SET carried_spent = carried_spent + ?, carried_overrun = carried_overrun + ? WHERE id = ?";
-  for (const [account, { spent, overrun }] of sums) db.query(carry).run(spent, overrun, account);
+  for (const [account, { spent, overrun }] of sums) carry.run(spent, overrun, account);
 }

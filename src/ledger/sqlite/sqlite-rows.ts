@@ -132,41 +132,41 @@ type Value = string | number | null;
 /** Prepared once: they run with each request. */
 function prepareStatements(db: Database) {
   return {
-    dataVersion: db.query<{ data_version: number }, []>("PRAGMA data_version"),
-    newestId: db.query<{ id: string | null }, []>("SELECT max(id) AS id FROM reservation"),
-    lastBatch: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM ledger_batch"),
-    account: db.query<AccountRow, [string]>(
+    dataVersion: db.prepare<{ data_version: number }, []>("PRAGMA data_version"),
+    newestId: db.prepare<{ id: string | null }, []>("SELECT max(id) AS id FROM reservation"),
+    lastBatch: db.prepare<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM ledger_batch"),
+    account: db.prepare<AccountRow, [string]>(
       "SELECT id, held, spent, overrun, unproven, hard, own_hard AS ownHard FROM account WHERE id = ?",
     ),
-    insertAccount: db.query<unknown, Value[]>(
+    insertAccount: db.prepare<unknown, Value[]>(
       "INSERT INTO account (held, spent, overrun, unproven, hard, id) VALUES (?, ?, ?, ?, ?, ?)",
     ),
-    updateAccount: db.query<unknown, Value[]>(
+    updateAccount: db.prepare<unknown, Value[]>(
       "UPDATE account SET held = ?, spent = ?, overrun = ?, unproven = ?, hard = ? WHERE id = ?",
     ),
-    reservation: db.query<StoredReservation, [string]>(
+    reservation: db.prepare<StoredReservation, [string]>(
       `SELECT seq, last_entry AS lastEntry, id, goal_account AS goalAccount, day_account AS dayAccount,
          key_account AS keyAccount, 0 AS slot, hold, actual, source, state, model, node_id AS nodeId, node_epoch AS nodeEpoch,
          created_ms AS createdMs, expires_ms AS expiresMs, closed_ms AS closedMs
        FROM reservation WHERE id = ?`,
     ),
-    insertReservation: db.query<unknown, Value[]>(
+    insertReservation: db.prepare<unknown, Value[]>(
       `INSERT INTO reservation (id, goal_account, day_account, key_account, hold, actual, source, state, model, node_id,
          node_epoch, created_ms, expires_ms, closed_ms, last_entry)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
-    updateReservation: db.query<unknown, Value[]>(
+    updateReservation: db.prepare<unknown, Value[]>(
       `UPDATE reservation SET state = ?, actual = ?, source = ?, closed_ms = ?, last_entry = ?
        WHERE seq = ? AND state = ?`,
     ),
-    insertBatch: db.query<unknown, [number, string, number, string]>(
+    insertBatch: db.prepare<unknown, [number, string, number, string]>(
       "INSERT INTO ledger_batch (seq, node_id, at_ms, entries) VALUES (?, ?, ?, ?)",
     ),
-    day: db.query<{ day: string }, []>("SELECT day FROM ledger_day WHERE only = 1"),
-    setDay: db.query<unknown, [string]>(
+    day: db.prepare<{ day: string }, []>("SELECT day FROM ledger_day WHERE only = 1"),
+    setDay: db.prepare<unknown, [string]>(
       "INSERT INTO ledger_day (only, day) VALUES (1, ?) ON CONFLICT (only) DO UPDATE SET day = excluded.day",
     ),
-    addLookup: db.query<unknown, Value[]>(
+    addLookup: db.prepare<unknown, Value[]>(
       `INSERT INTO generation_lookup (reservation_id, generation_id, hold, next_ms) VALUES (?, ?, ?, ?)
        ON CONFLICT (reservation_id) DO NOTHING`,
     ),

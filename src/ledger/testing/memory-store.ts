@@ -73,7 +73,9 @@ export class MemoryStore implements LedgerStore {
     const used = new Set(living.map(([, { slot }]) => slot));
     let slot = known?.slot ?? 0;
     while (known === undefined && used.has(slot)) slot += 1;
-    this.nodes.set(nodeId, { epoch, heartbeatMs: now, slot, lastBatch: 0, timeline: known?.timeline });
+    // One that is new has nothing to recover; the others wait for it, should this server be lost.
+    const timeline = known?.timeline ?? (atEpoch === undefined ? this.timeline : undefined);
+    this.nodes.set(nodeId, { epoch, heartbeatMs: now, slot, lastBatch: 0, timeline });
     return { id: nodeId, epoch };
   }
 

@@ -15,6 +15,10 @@ describe("the ledger under faults", () => {
     expect(await simulate(42)).not.toEqual(await simulate(43));
   });
 
+  test("a server that is lost moments after a node has joined it: the others wait for that node", async () => {
+    await simulate(2_001_688);
+  });
+
   test(
     "never overspends, loses, double-counts or refuses without need, whatever fails when",
     async () => {

@@ -1,4 +1,4 @@
-import { byteSet, EQUALS, isTokenByte, matchEnd, PLUS, SLASH, TAB } from "./characters.ts";
+import { byteSet, CR, EQUALS, HYPHEN, LF, matchEnd, PLUS, SLASH, SPACE, TAB, TILDE, UNDERSCORE } from "./characters.ts";
 import type { NormalizedText } from "./normalized-text.ts";
 import type { Span } from "./spans.ts";
 
@@ -7,8 +7,14 @@ const minEncodedLength = 24;
 /** Longest that is decoded in one piece, and how much is decoded of one text. */
 const maxEncodedLength = 65_536;
 
+const sextets = new Int8Array(256).fill(-1);
+for (const [i, c] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries())
+  sextets[c.charCodeAt(0)] = i;
+sextets[HYPHEN] = 62; // the URL-safe alphabet
+sextets[UNDERSCORE] = 63;
+
 /** 1 for the characters of base64 in both alphabets, which are also those of a token and `+/`. */
-export const base64Characters = isTokenByte.map((inToken, code) => (code === PLUS || code === SLASH ? 1 : inToken));
+export const base64Characters = Uint8Array.from(sextets, (sextet) => (sextet < 0 ? 0 : 1));
 
 /** A run of base64 and the printable text it stands for. */
 export interface EncodedText extends Span {
@@ -32,12 +38,20 @@ function base64End(normalized: NormalizedText, from: number): number {
 const mayHoldSecret = /[0-9:=]/;
 
 /** Whether base64 begins with text: 12 characters, 9 bytes. Drawn text passes once in ten thousand. */
-export function beginsText({ text }: NormalizedText, at: number): boolean {
-  return text9.test(Buffer.from(text.slice(at, at + 12), "base64").toString("latin1"));
+export function beginsText({ bytes }: NormalizedText, at: number): boolean {
+  let [isNarrow, isWide] = [true, true];
+  for (let i = 0; i < 9; i++) {
+    const first = sextets[bytes[at + i + Math.floor(i / 3)] ?? 0] ?? -1;
+    const second = sextets[bytes[at + i + Math.floor(i / 3) + 1] ?? 0] ?? -1;
+    if ((first | second) < 0) return false;
+    const shift = (i % 3) * 2;
+    const code = ((first << (2 + shift)) & 0xff) | (second >> (4 - shift));
+    isNarrow &&= isPrintable(code);
+    isWide &&= i % 2 === 0 ? isPrintable(code) : code === 0;
+    if (!isNarrow && !isWide) return false;
+  }
+  return true;
 }
-
-/** Printable characters in UTF-8, or in UTF-16. */
-const text9 = /^(?:[\t\n\r\x20-\x7e]{9}|(?:[\t\n\r\x20-\x7e]\0){4}[\t\n\r\x20-\x7e])$/;
 
 /** The text that base64 of one or more lines stands for, in UTF-8 or UTF-16; undefined where it is none. */
 export function decodeText(normalized: NormalizedText, start: number, end: number): string | undefined {
@@ -75,4 +89,8 @@ export function wrappedEnd(normalized: NormalizedText, start: number, firstEnd: 
     return isLast ? to : end;
   }
   return end;
+}
+
+function isPrintable(code: number): boolean {
+  return (code >= SPACE && code <= TILDE) || code === LF || code === CR || code === TAB;
 }

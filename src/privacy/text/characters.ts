@@ -1,6 +1,7 @@
 /** The bytes of ASCII, and of ISO-8859-1, by name. */
 export const TAB = 0x09;
 export const LF = 0x0a;
+export const CR = 0x0d;
 export const SPACE = 0x20;
 export const DOUBLE_QUOTE = 0x22;
 export const SINGLE_QUOTE = 0x27;
@@ -22,7 +23,7 @@ export const LOWER_A = 0x61;
 export const LOWER_T = 0x74;
 export const LOWER_Z = 0x7a;
 export const OPEN_BRACE = 0x7b;
-const TILDE = 0x7e;
+export const TILDE = 0x7e;
 
 /** What a byte can be part of; see `classes`. */
 export const inToken = 1;
