@@ -36,7 +36,7 @@ describe("the npm package", () => {
       mkdirSync(each, { recursive: true });
       chmodSync(each, 0o777);
     }
-    await run(["npm", "pack", "--pack-destination", folder], root, { HOME: process.env["HOME"] ?? folder });
+    await run(["npm", "pack", "--pack-destination", folder], root, { npm_config_cache: join(folder, ".npm") });
     // The one time that the registry is needed.
     const install = ["npm", "install", "--no-audit", "--no-fund", "--omit=dev", packageFile];
     await run([...asNobody, ...install], warm);
