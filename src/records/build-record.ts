@@ -2,11 +2,10 @@ import { createHash } from "node:crypto";
 import { type ModelKey, type Price, tierOfRole } from "#domain/model.ts";
 import { ratesOf, type TimeSpan } from "#domain/money/prices.ts";
 import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
-import type { RequestSize } from "#pipeline/request-size.ts";
-import type { CostState, DecisionInputs, DecisionTokens, RefusedBy } from "./decision-record.ts";
+import type { CostState, DecisionTokens, RefusedBy } from "./decision-record.ts";
 import type { AttemptRecord, RequestRecord, RoutedInputs } from "./record.ts";
 import {
-  rulesIn,
+  readEvidence,
   type StoredAttempt,
   type StoredInputs,
   type StoredRecord,
@@ -96,7 +95,7 @@ export function buildRecord(request: RequestRecord, context: RecordContext): Sto
     score: final.score,
     confidence: final.confidence,
     sensitive_block_applied: final.sensitive_block_applied || undefined,
-    rule: rulesIn(final.evidence),
+    rule: readEvidence(final.evidence).rule,
     thresholds: routing === undefined ? undefined : { flash_below: routing.flash_below, pro_from: routing.pro_from },
     inputs: routed === undefined ? undefined : inputsIn(routed, unroutable),
     housekeeping: routed?.housekeeping,
@@ -144,16 +143,14 @@ function attemptIn(attempt: AttemptRecord, begunMs: number): StoredAttempt {
     hold_nano_usd: attempt.holdNanoUsd,
     cost_nano_usd: attempt.costNanoUsd ?? (attempt.costSource === "released" ? 0 : undefined),
     cost_source: attempt.costSource,
-    tokens: tokensIn(attempt.usage),
+    tokens: attempt.usage && tokensIn(attempt.usage),
     other_model: modelName(attempt.otherModel),
     generation_id: attempt.generationId,
     host: attempt.host,
   };
 }
 
-function tokensIn(usage: TokenUsage | undefined): DecisionTokens | undefined {
-  if (usage === undefined) return undefined;
-  const { input, cachedInput, cacheWrite = 0, output, reasoning } = usage;
+function tokensIn({ input, cachedInput, cacheWrite = 0, output, reasoning }: TokenUsage): DecisionTokens {
   return { prompt: input, cached: cachedInput, cache_write: cacheWrite, completion: output, reasoning };
 }
 
@@ -222,7 +219,8 @@ function refuserOf({ outcome, attempts, status }: RequestRecord): RefusedBy | un
 /** What is needed to decide again. */
 function inputsIn(routed: RoutedInputs, unroutable: string[]): StoredInputs {
   const { task, runtime, snapshot } = routed;
-  const { ownCaps, affinity, runEvidence } = snapshot;
+  const { ownCaps, affinity, runEvidence, size } = snapshot;
+  const { surcharge } = size;
   const { routing: hint, scout, pro } = task.metadata;
   return {
     task: {
@@ -232,7 +230,17 @@ function inputsIn(routed: RoutedInputs, unroutable: string[]): StoredInputs {
       pro: pro === true || undefined,
     },
     runtime: { ...unusual(runtime, usualRuntime), last_model: bounded(runtime.last_model ?? undefined) },
-    size: sizeIn(snapshot.size),
+    size: {
+      input_tokens_bound: size.inputTokensBound,
+      input_tokens_estimate: size.inputTokensEstimate,
+      requested_output_tokens: size.requestedOutputTokens,
+      choices: size.choices,
+      writes_cache: size.writesCache,
+      other_output_tokens: size.otherOutputTokens,
+      reasoning_tokens: size.reasoningTokens,
+      predicted_tokens: size.predictedTokens,
+      surcharge: surcharge === undefined ? undefined : { ...surcharge, fields: [...surcharge.fields] },
+    },
     spend: snapshot.spend,
     ledger_spend: routed.ledgerSpend,
     own_caps: ownCaps === undefined ? undefined : { goal_hard: ownCaps.goalHard, day_hard: ownCaps.dayHard },
@@ -244,21 +252,6 @@ function inputsIn(routed: RoutedInputs, unroutable: string[]): StoredInputs {
     affinity: affinity === undefined ? undefined : { model: affinity.model, continuation: affinity.continuation },
     verdict: snapshot.verdict,
     unroutable: unroutable.length === 0 ? undefined : unroutable,
-  };
-}
-
-function sizeIn(size: RequestSize): DecisionInputs["size"] {
-  const { writesCache, otherOutputTokens, reasoningTokens, predictedTokens, surcharge } = size;
-  return {
-    input_tokens_bound: size.inputTokensBound,
-    input_tokens_estimate: size.inputTokensEstimate,
-    requested_output_tokens: size.requestedOutputTokens,
-    choices: size.choices,
-    writes_cache: writesCache,
-    other_output_tokens: otherOutputTokens,
-    reasoning_tokens: reasoningTokens,
-    predicted_tokens: predictedTokens,
-    surcharge: surcharge === undefined ? undefined : { ...surcharge, fields: [...surcharge.fields] },
   };
 }
 

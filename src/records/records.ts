@@ -1,3 +1,4 @@
+import type { TimeSpan } from "#domain/money/prices.ts";
 import { actions, aliases, causes, taskKinds } from "#domain/routing.ts";
 import { partsOfReservationId, type ReservationState } from "#ledger/rules/rows.ts";
 import { hardRules } from "#pipeline/decide/rules/hard-rules.ts";
@@ -6,10 +7,7 @@ import { requestOutcomes } from "./record.ts";
 import type { StoredRecord } from "./stored-record.ts";
 
 /** Times are `recorded_ms`: from inclusive, to exclusive. */
-export interface TimeRange {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
+export type TimeRange = TimeSpan;
 
 /** For each field the value, or the values, that a record has in it. "" stands for none. */
 const filterValues = {

@@ -64,6 +64,7 @@ export function completeRecord(stored: StoredRecord): DecisionRecord {
     return { ...usualAttempt, upstream_status, ...attempt } as DecisionAttempt; // what is absent has a usual value
   });
   const last = attempts.at(-1);
+  const task = { ...usualTask, hint: "auto", scout: false, pro: false, ...inputs?.task };
   return {
     ...usualRecord,
     ...readEvidence(stored.evidence ?? []),
@@ -74,14 +75,7 @@ export function completeRecord(stored: StoredRecord): DecisionRecord {
     cost_source: last?.cost_source ?? null,
     ...stored,
     attempts,
-    inputs: inputs
-      ? {
-          ...usualInputs,
-          ...inputs,
-          task: { ...usualTask, hint: "auto", scout: false, pro: false, ...inputs.task },
-          runtime: { ...usualRuntime, ...inputs.runtime },
-        }
-      : null,
+    inputs: inputs ? { ...usualInputs, ...inputs, task, runtime: { ...usualRuntime, ...inputs.runtime } } : null,
     timings: { ...usualTimings, ...timings },
   } as DecisionRecord; // as above
 }
@@ -95,24 +89,16 @@ function addTokens(sum: DecisionTokens | null, tokens: DecisionTokens | null): D
 
 /** The hard rules that the evidence names, and the points of each feature. */
 export function readEvidence(evidence: readonly string[]): Pick<DecisionRecord, "rule" | "contributions" | "points"> {
+  const rules: string[] = [];
   const contributions: { name: string; value: number }[] = [];
   let points: number | null = null;
   for (const entry of evidence) {
     const at = entry.indexOf("=");
-    if (entry.startsWith("points=")) points = Number(entry.slice(at + 1));
+    if (entry.startsWith("hard_rule=")) rules.push(entry.slice(at + 1));
+    else if (entry.startsWith("points=")) points = Number(entry.slice(at + 1));
     else if (entry.startsWith("points_")) {
       contributions.push({ name: entry.slice("points_".length, at), value: Number(entry.slice(at + 1)) });
     }
   }
-  return { rule: rulesIn(evidence) ?? null, contributions, points };
-}
-
-export function rulesIn(evidence: readonly string[]): string | undefined {
-  let rules: string | undefined;
-  for (const entry of evidence) {
-    if (!entry.startsWith("hard_rule=")) continue;
-    const rule = entry.slice("hard_rule=".length);
-    rules = rules === undefined ? rule : `${rules}, ${rule}`;
-  }
-  return rules;
+  return { rule: rules.length === 0 ? null : rules.join(", "), contributions, points };
 }

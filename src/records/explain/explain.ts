@@ -39,12 +39,8 @@ export function explainDryRun(
   input: DecideInput,
   redactions: number,
 ): Pick<DecisionExplanation, "sentence" | "stages" | "would_change"> {
-  const known = {
-    ...decision,
-    ...readEvidence(decision.evidence),
-    kind: input.task.kind,
-    hasRedactions: redactions > 0,
-  };
+  const { kind } = input.task;
+  const known = { ...decision, ...readEvidence(decision.evidence), kind, hasRedactions: redactions > 0 };
   return {
     sentence: drySentence(decision, tier, known),
     stages: stagesOf(input, decision.cause),
@@ -54,11 +50,7 @@ export function explainDryRun(
 
 function explainRecord(record: DecisionRecord, input: DecideInput | undefined, withCost: boolean): DecisionExplanation {
   const { cause, inputs, redactions } = record;
-  const about = {
-    sentence: sentences(record, withCost),
-    given: givenIn(record),
-    findings: findingsText(redactions),
-  };
+  const about = { sentence: sentences(record, withCost), given: givenIn(record), findings: findingsText(redactions) };
   if (input === undefined || cause === null) return { ...about, stages: [], would_change: [] };
   const decided = { ...record, cause, hasRedactions: redactions.length > 0 };
   return {

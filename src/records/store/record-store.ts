@@ -78,9 +78,7 @@ export class RecordStore {
   }
 
   /** One page, the newest first; with `after`, the oldest of those after it first. */
-  query(filter: RecordFilter, page: PageRequest): Promise<RecordPage> {
-    return findPage(this.#db, filter, page);
-  }
+  readonly query = (filter: RecordFilter, page: PageRequest) => findPage(this.#db, filter, page);
 
   /** All records that pass, the oldest first, in batches; reads on as it is consumed. */
   async *export(filter: RecordFilter): AsyncGenerator<readonly DecisionRecord[]> {
@@ -92,9 +90,7 @@ export class RecordStore {
   }
 
   /** A function that reads what any process has written since its call before, from the first on. */
-  follow() {
-    return follow(this.#db);
-  }
+  readonly follow = () => follow(this.#db);
 
   /** By decision id, else the newest with that request id. */
   async get(id: string): Promise<DecisionRecord | undefined> {
@@ -105,17 +101,10 @@ export class RecordStore {
       : (await this.query({ requestId: id }, { limit: 1 })).records[0];
   }
 
-  summary(range: TimeRange, filter: RollupFilter = {}, nowMs = this.#clock.now()) {
-    return summarize(this.#db, range, filter, nowMs);
-  }
-
-  series(request: SeriesRequest, nowMs = this.#clock.now()) {
-    return readSeries(this.#db, request, nowMs);
-  }
-
-  groups(by: GroupBy, range: TimeRange, limit: number) {
-    return readGroups(this.#db, by, range, limit);
-  }
+  readonly summary = (range: TimeRange, filter: RollupFilter = {}, nowMs = this.#clock.now()) =>
+    summarize(this.#db, range, filter, nowMs);
+  readonly series = (request: SeriesRequest, nowMs = this.#clock.now()) => readSeries(this.#db, request, nowMs);
+  readonly groups = (by: GroupBy, range: TimeRange, limit: number) => readGroups(this.#db, by, range, limit);
 
   async size(): Promise<{ readonly rows: number; readonly bytes: number }> {
     const [rows] = await this.#db.read(["SELECT SUM(records) AS records, SUM(bytes) AS bytes FROM decision_block"]);
