@@ -16,14 +16,14 @@ const folderBudgets = {
   "pipeline/assess": 1890,
   "pipeline/decide": 900,
   "pipeline/execute": 1100,
-  "pipeline/respond": 1100,
+  "pipeline/respond": 1050,
   "pipeline/settle": 500,
   ledger: 5050,
   privacy: 4940,
   records: 3300,
   health: 1300,
   upstream: 2650,
-  "http-client": 1450,
+  "http-client": 1400,
   models: 1000,
   config: 1840,
   learning: 250,
@@ -31,12 +31,13 @@ const folderBudgets = {
   simulator: 850,
   db: 1100,
   platform: 920,
-  domain: 1250,
+  // With the table of errors, which stood in http, pipeline, ledger and dashboard.
+  domain: 1460,
 };
 
 /** Words that a page may have, where it is one of the large ones. Of others: see `wordsOf`. */
 const pageShares = {
-  "docs/operating.md": 4_300,
+  "docs/operating.md": 4_350,
   "docs/routing.md": 2_950,
   "docs/ledger.md": 2_350,
   "docs/guides/agents.md": 2_050,

@@ -9,11 +9,14 @@ declare const BUILD_COMMIT: string | undefined;
 
 const root = join(import.meta.dir, "..");
 
-/** The commit that this program was made of; `unknown` where nothing says. Read once: `/healthz` and `doctor` ask for it. */
-export const commit = memo(() => {
+let found: string | undefined;
+
+/** The commit that this program was made of; `unknown` where nothing says. Found once: `/healthz` and `doctor` ask for it. */
+export function commit(): string {
   if (typeof BUILD_COMMIT === "string") return BUILD_COMMIT;
-  return packedCommit() ?? checkedOutCommit() ?? "unknown";
-});
+  found ??= packedCommit() ?? checkedOutCommit() ?? "unknown";
+  return found;
+}
 
 /** Of the npm package, which has it in a file (`scripts/release/build-file.mjs`). */
 function packedCommit(): string | undefined {
@@ -32,12 +35,4 @@ function checkedOutCommit(): string | undefined {
   } catch {
     return undefined; // no git
   }
-}
-
-function memo<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }

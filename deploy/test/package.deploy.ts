@@ -36,7 +36,7 @@ describe("the npm package", () => {
       mkdirSync(each, { recursive: true });
       chmodSync(each, 0o777);
     }
-    await run(["npm", "pack", "--pack-destination", folder], root, { HOME: process.env["HOME"] ?? folder });
+    await run(["npm", "pack", "--pack-destination", folder], root, { npm_config_cache: join(folder, ".npm") });
     // The one time that the registry is needed.
     const install = ["npm", "install", "--no-audit", "--no-fund", "--omit=dev", packageFile];
     await run([...asNobody, ...install], warm);
@@ -84,7 +84,10 @@ describe("the npm package", () => {
     const empty = join(home, "new");
     mkdirSync(empty);
     chmodSync(empty, 0o777);
-    await run([...asNobody, join(home, "node_modules/.bin/smart-gateway"), "init"], empty);
+    // As npx starts it. It finds the package again from any folder, which a clone is not.
+    const npx = { npm_command: "exec" };
+    const said = await run([...asNobody, join(home, "node_modules/.bin/smart-gateway"), "init"], empty, npx);
+    expect(said).toContain("npx smart-gateway serve --env-file .env");
     await run([...asNobody, join(home, "node_modules/.bin/smart-gateway"), "policy", "check"], empty);
   });
 });

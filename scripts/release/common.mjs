@@ -15,6 +15,8 @@ mkdirSync(folder, { recursive: true });
 const registry =
   `${process.env.REGISTRY ?? "localhost"}/${process.env.GITHUB_REPOSITORY ?? "smart-gateway"}`.toLowerCase();
 export const image = registry;
+/** The digest of the image that was made last. */
+export const imageDigest = join(folder, "image-digest");
 export const charts = `oci://${registry}/charts`;
 
 /** The commit that is released; `unknown` outside of a clone. */

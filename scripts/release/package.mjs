@@ -3,5 +3,5 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { folder, run, version } from "./common.mjs";
 
-run("npm", ["pack", "--pack-destination", folder]);
+run("npm", ["pack", "--silent", "--pack-destination", folder]);
 renameSync(join(folder, `smart-gateway-${version}.tgz`), join(folder, `smart-gateway-npm-${version}.tgz`));

@@ -8,8 +8,11 @@ if (process.env.GITHUB_REF_NAME !== `v${version}`) {
   process.exit(1);
 }
 run(process.execPath, [join(root, "scripts", "release", "image.mjs"), "--push"]);
+run(process.execPath, [join(root, "scripts", "release", "chart.mjs"), "--image"]);
 run("helm", ["push", join(folder, `smart-gateway-${version}.tgz`), charts]);
 run("npm", ["publish", join(folder, `smart-gateway-npm-${version}.tgz`)]);
-const files = readdirSync(folder).filter((name) => name !== "NOTES.md");
+const files = readdirSync(folder).filter(
+  (name) => !["NOTES.md", "image-digest"].includes(name) && !name.endsWith(".tar"),
+);
 const notes = ["--notes-file", join(folder, "NOTES.md"), "--title", version];
 run("gh", ["release", "create", `v${version}`, "--verify-tag", ...notes, ...files.map((name) => join(folder, name))]);

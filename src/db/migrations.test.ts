@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { postgresMigrations, sqliteMigrations } from "./migrations.ts";
+import { postgresMigrations, schemaText, sqliteMigrations } from "./migrations.ts";
 
 /** Databases in use have them: what is released never changes, and a change is a migration of its own. */
 const released = {
@@ -24,4 +24,9 @@ test("a released migration is the same for ever", () => {
       ]),
     );
   expect({ sqlite: digests(sqliteMigrations), postgres: digests(postgresMigrations) }).toEqual(released);
+});
+
+test("a version of the schema is said with the release that brought it", () => {
+  expect(schemaText([1, 10])).toBe("schema 10 of 1.0.0");
+  expect(schemaText([1, 10, 220, 9_999])).toBe("schema 9999 of a newer release");
 });

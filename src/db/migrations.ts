@@ -8,25 +8,40 @@ import sqliteRelease from "./migrations/sqlite/0220-release-1-1.sql" with { type
 
 /** One migration. Once released, it does not change. */
 export interface Migration {
-  /** Ascending; a migration has the same number in both dialects. Gaps are left between the parts of the gateway. */
+  /** Ascending. Gaps are left between the parts of the gateway. */
   readonly version: number;
   readonly name: string;
   /** The release that brought it: with it, the digest of its text stands in `migrations.test.ts`. */
-  readonly release: "1.0.0" | "1.1.0";
+  readonly release: string;
   readonly sql: string;
 }
 
-export const sqliteMigrations: readonly Migration[] = [
-  { version: 1, name: "ledger", release: "1.0.0", sql: ledger + sqliteLedger },
-  { version: 10, name: "health", release: "1.0.0", sql: health },
-  { version: 220, name: "release-1-1", release: "1.1.0", sql: release + sqliteRelease },
+/** Every version of the schema: what both dialects share, in SQLite's words, and what each has of its own. */
+const migrations = [
+  { version: 1, name: "ledger", release: "1.0.0", shared: ledger, sqlite: sqliteLedger, postgres: postgresLedger },
+  { version: 10, name: "health", release: "1.0.0", shared: health, sqlite: "", postgres: "" },
+  {
+    version: 220,
+    name: "release-1-1",
+    release: "1.1.0",
+    shared: release,
+    sqlite: sqliteRelease,
+    postgres: postgresRelease,
+  },
 ];
 
-export const postgresMigrations: readonly Migration[] = [
-  { version: 1, name: "ledger", release: "1.0.0", sql: inPostgres(ledger) + postgresLedger },
-  { version: 10, name: "health", release: "1.0.0", sql: inPostgres(health) },
-  { version: 220, name: "release-1-1", release: "1.1.0", sql: inPostgres(release) + postgresRelease },
-];
+export const sqliteMigrations: readonly Migration[] = migrations.map(
+  ({ shared, sqlite, postgres: _, ...migration }) => ({ ...migration, sql: shared + sqlite }),
+);
+export const postgresMigrations: readonly Migration[] = migrations.map(
+  ({ shared, sqlite: _, postgres, ...migration }) => ({ ...migration, sql: inPostgres(shared) + postgres }),
+);
+
+/** A version of the schema for people: its number, and the release that brought it. */
+export function schemaText(applied: readonly number[]): string {
+  const version = Math.max(...applied);
+  return `schema ${version} of ${migrations.find((migration) => migration.version === version)?.release ?? "a newer release"}`;
+}
 
 /** SQLite's words in PostgreSQL's. Released migrations are made by it, so it does not change what it makes of them. */
 function inPostgres(sql: string): string {

@@ -22,8 +22,8 @@ export async function missingMigrations(location: DatabaseLocation): Promise<rea
   return pendingMigrations(await appliedMigrations(location), known).map(({ version, name }) => `${version} ${name}`);
 }
 
-/** Their numbers; none where no gateway has used the database. */
-async function appliedMigrations(location: DatabaseLocation): Promise<readonly number[]> {
+/** The numbers of those that the database has; none where no gateway has used it. */
+export async function appliedMigrations(location: DatabaseLocation): Promise<readonly number[]> {
   if (location.kind === "sqlite") {
     if (location.path === inMemoryPath || !existsSync(location.path)) return [];
     using db = new Database(location.path, { readonly: true });

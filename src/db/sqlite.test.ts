@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pendingMigrations, postgresMigrations, sqliteMigrations } from "./migrations.ts";
+import { pendingMigrations, sqliteMigrations } from "./migrations.ts";
 import { requireCurrentSchema } from "./schema-version.ts";
 import { openSqlite, sqliteVersionOf } from "./sqlite.ts";
 
@@ -62,12 +62,6 @@ describe("the migrations", () => {
     openSqlite(fresh).close();
     await requireCurrentSchema(location);
     rmSync(folder, { recursive: true });
-  });
-
-  test("have the same numbers and names in both dialects, each once", () => {
-    const list = (of: typeof sqliteMigrations) => of.map(({ version, name }) => [version, name]);
-    expect(list(sqliteMigrations)).toEqual(list(postgresMigrations));
-    expect(new Set(sqliteMigrations.map(({ version }) => version)).size).toBe(sqliteMigrations.length);
   });
 
   test("are refused by a program that does not know an applied one, also between those it knows", () => {

@@ -1,6 +1,5 @@
 import { errorOf } from "#domain/errors.ts";
-import { tokenCheck } from "./access/auth.ts";
-import { keyRateCheck } from "./access/key-rates.ts";
+import { keyRateCheck, tokenCheck } from "./access/caller-keys.ts";
 import { originCheck } from "./access/origin-check.ts";
 import { MessageCache } from "./chat-body/message-cache.ts";
 import {

@@ -10,13 +10,10 @@ import {
 } from "#pipeline/dry-run.ts";
 import { OperatorProblem } from "./problem.ts";
 
-/** The limit of JSON values: more than a long conversation has. */
-export const maxValues = 5_000_000;
-
 /** Where a chat body would go, as the chat endpoint decides; nothing is sent. Throws what chat would refuse. */
 export function dryRunOfChat(body: object, options: DryRunOptions): DryRun {
   const bytes = Buffer.from(JSON.stringify({ model: "smart-router", ...body }));
-  const received = { bytes, maxValues, headers: new Headers(), requestId: "dry-run", receivedAtMs: options.nowMs };
+  const received = { bytes, headers: new Headers(), requestId: "dry-run", receivedAtMs: options.nowMs };
   const parsed = parseChatRequest(received);
   if (parsed.kind === "refused")
     throw new OperatorProblem("invalid", `chat answers ${parsed.status}: ${parsed.detail}`);

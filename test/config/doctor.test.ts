@@ -3,6 +3,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sqliteMigrations } from "#db/migrations.ts";
+import { openSqlite } from "#db/sqlite.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { start, startUpstream, upstreamKey } from "../harness/gateway.ts";
 
@@ -56,6 +58,26 @@ describe("smart-gateway doctor on a database", () => {
     db.run("ROLLBACK");
     db.close();
   });
+
+  test("says which release its schema is of, and that an earlier one will be upgraded", async () => {
+    const file = join(folder, "schema.db");
+    const schemaOf = async () =>
+      named((await doctor({ DATABASE_URL: `sqlite:${file}`, UPSTREAM_API_KEY: "" })).checks, "database")[1];
+    openSqlite(
+      file,
+      sqliteMigrations.filter(({ release }) => release === "1.0.0"),
+    ).close();
+    expect(await schemaOf()).toMatchObject({ status: "warn", detail: "schema 10 of 1.0.0" });
+    openSqlite(file).close();
+    expect(await schemaOf()).toMatchObject({ status: "ok", detail: "schema 220 of 1.1.0" });
+    const newer = new Database(file);
+    newer.run("INSERT INTO schema_migration (version, name, applied_at) VALUES (9999, 'later', 'then')");
+    newer.close();
+    expect(await schemaOf()).toMatchObject({
+      status: "fail",
+      detail: expect.stringContaining("start a newer release"),
+    });
+  });
 });
 
 test("smart-gateway doctor asks the gateway that runs what it is, and warns where this environment differs", async () => {
@@ -66,7 +88,7 @@ test("smart-gateway doctor asks the gateway that runs what it is, and warns wher
   const [running] = named(checks, "gateway");
   expect([running?.status, running?.advice]).toEqual(["warn", expect.stringContaining("where the gateway runs")]);
   expect(running?.detail).toMatch(
-    /^version \S+, commit \w+, mode with an upstream, database sqlite, configuration [0-9a-f]{16}, ok\n/,
+    /^version \S+, commit \S+, mode with an upstream, database sqlite, configuration [0-9a-f]{16}, ok\n/,
   );
   expect(running?.detail).toContain("it differs: its mode is with an upstream, here demo");
   expect(running?.detail).toContain("it differs: its configuration is ");

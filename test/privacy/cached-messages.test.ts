@@ -75,7 +75,6 @@ async function outcomeOf({ body: sent, ...request }: ChatRequest, privacy: Priva
 function parse(sent: object, cache: MessageCache | undefined): ChatRequest {
   const parsed = parseChatRequest({
     bytes: Buffer.from(JSON.stringify(sent)),
-    maxValues: 100_000,
     headers: new Headers(),
     requestId: "r",
     receivedAtMs: 0,

@@ -123,7 +123,7 @@ function stepsFor(messages: readonly object[]): number {
   try {
     const parsed = parseChatRequest({
       bytes: Buffer.from(JSON.stringify({ model: "smart-router", messages })),
-      ...{ maxValues: 100_000, headers: new Headers(), requestId: "r", receivedAtMs: 0 },
+      ...{ headers: new Headers(), requestId: "r", receivedAtMs: 0 },
     });
     if (parsed.kind === "ok") dryRun(parsed.request, { configuration, health: {}, nowMs: 0 });
     return counter.steps;

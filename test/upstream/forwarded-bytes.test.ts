@@ -120,7 +120,6 @@ function parsed(json: string, bytes: Uint8Array = Buffer.from(json)): ChatReques
   const result = parseChatRequest({
     bytes,
     cache,
-    maxValues: 100_000,
     headers: new Headers(),
     requestId: "r",
     receivedAtMs: 0,

@@ -11,7 +11,17 @@ import { type ConfiguredFiles, parseSettings, type Settings } from "#config/sett
 import { databaseLocationOf } from "#db/database-url.ts";
 import { maxStreams } from "#http/limits/overload.ts";
 import { dependencies } from "../../../package.json";
-import { type Check, checkPostgres, checkSqlite, checkUpstream, errorCode, fail, ok, warn } from "./doctor-checks.ts";
+import {
+  type Check,
+  checkPostgres,
+  checkSchema,
+  checkSqlite,
+  checkUpstream,
+  errorCode,
+  fail,
+  ok,
+  warn,
+} from "./doctor-checks.ts";
 import { type RunningGateway, runningGateway } from "./healthcheck.ts";
 
 export const commands: readonly CommandSpec[] = [
@@ -56,8 +66,10 @@ async function runChecks(offline: boolean): Promise<readonly Check[]> {
     ...[...warnings, ...(loaded.kind === "ok" ? loaded.warnings.map(oneLine) : [])].map(
       (detail): Check => ({ name: "settings", status: "warn", detail }),
     ),
+    ok("build", `version ${version}, commit ${commit()}`),
     ...local,
     ...(database.kind === "sqlite" ? [checkSqlite(database.path)] : offline ? [] : await checkPostgres(database.url)),
+    ...(offline && database.kind === "postgres" ? [] : await checkSchema(database)),
     ...(offline || upstream.kind === "demo" ? [] : await checkUpstream(upstream)),
     ...(await checkGateway(settings, config)),
   ];

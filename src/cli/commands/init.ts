@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { type CommandSpec, usd } from "#cli/options.ts";
 import { type Result, valid } from "#cli/output.ts";
@@ -62,10 +62,10 @@ function init(directory: string, options: InitOptions): Result {
 
 const root = join(import.meta.dirname, "../../..");
 
-/** npx finds this package from within its folder. Elsewhere it would fetch another of that name. */
+/** Of a clone, npx finds this package from within its folder only. Elsewhere it would fetch the published one. */
 function ownCommandIn(directory: string): string {
   const own = ownCommand(process.env);
-  const isOutside = relative(root, directory).startsWith("..");
+  const isOutside = relative(root, directory).startsWith("..") && existsSync(join(root, "package-lock.json"));
   return isOutside && own !== "smart-gateway" ? `node ${join(root, "bin", "smart-gateway.mjs")}` : own;
 }
 

@@ -5,8 +5,8 @@ import { isSection } from "#config/config-file.ts";
 import type { Config } from "#config/load-config.ts";
 import { zeroUsd } from "#domain/money/money.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
-import { parseDecisionRequest } from "#http/request/decision-request.ts";
-import { dryRunOfChat, maxValues, routedRecord } from "#operator/dry-run.ts";
+import { parseDecisionRequest } from "#http/endpoints/route-decision.ts";
+import { dryRunOfChat, routedRecord } from "#operator/dry-run.ts";
 import { invalidInput } from "#operator/problem.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import type { Stated } from "#pipeline/dry-run.ts";
@@ -66,7 +66,7 @@ async function routeTask(
 ) {
   const section = (key: "task" | "runtime") => ({ ...(isSection(body[key]) ? body[key] : {}), ...stated[key] });
   const bytes = Buffer.from(JSON.stringify({ task: section("task"), runtime: section("runtime") }));
-  const parsed = await parseDecisionRequest(bytes, maxValues, privacyEngine(policy.privacy));
+  const parsed = await parseDecisionRequest(bytes, privacyEngine(policy.privacy));
   if ("status" in parsed) throw invalid([{ file: name, path: "", message: parsed.detail }]);
   const { task, runtime, size } = parsed;
   const decision = decide(task, runtime, { policy, registry, caps, health: {}, size, spend: nothingSpent });

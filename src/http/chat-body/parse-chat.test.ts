@@ -8,7 +8,6 @@ const hello = [{ role: "user", content: "hello" }];
 function parseText(text: string, headers: Record<string, string> = {}) {
   return parseChatRequest({
     bytes: Buffer.from(text),
-    maxValues: 100_000,
     headers: new Headers(headers),
     requestId: "req-1",
     receivedAtMs: 1_700_000_000_000,

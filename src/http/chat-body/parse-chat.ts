@@ -20,8 +20,6 @@ import { infiniteNumber, type Problem, problemOfFields, problemOfMessages, refus
 export interface ChatInput {
   /** The body as received; not changed while the request lasts. */
   readonly bytes: Uint8Array;
-  /** Most JSON values that it may hold. */
-  readonly maxValues: number;
   readonly headers: Headers;
   readonly requestId: string;
   readonly receivedAtMs: number;
@@ -38,8 +36,8 @@ export type ParsedChat = { readonly kind: "ok"; readonly request: ChatRequest } 
  * text) is refused with 400 before anything that is merely wrong, which gives 422. `null` counts as absent.
  */
 export function parseChatRequest(input: ChatInput): ParsedChat {
-  const { bytes, maxValues, cache } = input;
-  const json = receiveJson(bytes, maxValues, cache);
+  const { bytes, cache } = input;
+  const json = receiveJson(bytes, cache);
   if ("status" in json) return json;
   const { value } = json;
   if (!isObject(value)) return refused(errorOf("invalid_request.no_object", { of: "" }));

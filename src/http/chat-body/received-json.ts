@@ -15,7 +15,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * Most JSON values in a caller's body. A history of 5,000 messages has about 40,000; a value of two characters takes about a
  * hundred bytes of memory once it is parsed.
  */
-export const maxRequestValues = 100_000;
+const maxRequestValues = 100_000;
 
 /** A parsed body, what is found in the values that were parsed, and where they stand in its bytes. */
 export interface ReceivedJson {
@@ -31,15 +31,11 @@ export interface ReceivedJson {
 }
 
 /** The JSON of a body, or why it is refused. The parser's message quotes the body, so it stays with the parser. */
-export function receiveJson(
-  received: Uint8Array,
-  maxValues: number,
-  cache: MessageCache | undefined,
-): ReceivedJson | Problem {
+export function receiveJson(received: Uint8Array, cache: MessageCache | undefined): ReceivedJson | Problem {
   const isMarked = byteOrderMark.equals(received.subarray(0, byteOrderMark.length));
   const bytes = isMarked ? received.subarray(byteOrderMark.length) : received;
-  const outline = outlineOf(bytes, { depth: maxJsonDepth, values: maxValues }, cache);
-  if (typeof outline === "string") return problemOfJson(outline, bytes, maxValues);
+  const outline = outlineOf(bytes, { depth: maxJsonDepth, values: maxRequestValues }, cache);
+  if (typeof outline === "string") return problemOfJson(outline, bytes);
   try {
     const value = parseBody(bytes, outline);
     const { isInfinite, cacheKeys, members } = inspect(value, outline);
@@ -47,13 +43,14 @@ export function receiveJson(
     const writesCache = cacheKeys > 0 || outline.members.some(isCacheWriter) || outline.messages.some(isCacheWriter);
     return { value, bytes, outline, isInfinite, writesCache, isExact: members === outline.memberCount };
   } catch {
-    return problemOfJson("not_json", bytes, maxValues);
+    return problemOfJson("not_json", bytes);
   }
 }
 
-function problemOfJson(problem: JsonProblem, bytes: Uint8Array, maxValues: number): Problem {
+function problemOfJson(problem: JsonProblem, bytes: Uint8Array): Problem {
   if (problem === "too_deep") return refused(errorOf("invalid_request.too_deep", { levels: maxJsonDepth }));
-  if (problem === "too_many_values") return refused(errorOf("invalid_request.too_many_values", { values: maxValues }));
+  if (problem === "too_many_values")
+    return refused(errorOf("invalid_request.too_many_values", { values: maxRequestValues }));
   return refused(errorOf("invalid_request.not_json", { why: isUtf8(bytes) ? "" : ": it is not UTF-8" }));
 }
 

@@ -3,7 +3,6 @@ import { errorOf } from "#domain/errors.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { MessageCache } from "#http/chat-body/message-cache.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
-import { maxRequestValues } from "#http/chat-body/received-json.ts";
 import type { Answer, Handler } from "#http/endpoint.ts";
 import type { HttpError } from "#http/errors.ts";
 import type { OpenRequest, OpenRequests } from "#http/limits/open-requests.ts";
@@ -34,7 +33,6 @@ export function chatEndpoint(endpoint: ChatEndpoint): Handler {
       if (!isJsonContentType(headers)) return errorOf("invalid_request.content_type");
       const parsed = parseChatRequest({
         bytes: body.bytes,
-        maxValues: maxRequestValues,
         headers,
         requestId,
         receivedAtMs: ports.clock.now(),

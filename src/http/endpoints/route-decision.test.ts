@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { jsonLines } from "#platform/testing/json-lines.ts";
-import { parseDecisionRequest } from "./decision-request.ts";
+import { parseDecisionRequest } from "./route-decision.ts";
 
 const marked = "sk-" + "looks-like-a-key";
-const privacy: Parameters<typeof parseDecisionRequest>[2] = {
+const privacy: Parameters<typeof parseDecisionRequest>[1] = {
   redactLargeBody: (body) => ({
     body,
     findings: [],
@@ -13,7 +13,7 @@ const privacy: Parameters<typeof parseDecisionRequest>[2] = {
   }),
 };
 const parse = (body: unknown) =>
-  parseDecisionRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), 1_000, privacy);
+  parseDecisionRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), privacy);
 const detailOf = async (body: unknown) => {
   const parsed = await parse(body);
   return "status" in parsed ? parsed.detail : "accepted";
@@ -64,7 +64,7 @@ describe("the instruction", () => {
       },
     };
     expect(
-      await parseDecisionRequest(Buffer.from(JSON.stringify(taskWith({ sensitive: false }))), 1_000, broken),
+      await parseDecisionRequest(Buffer.from(JSON.stringify(taskWith({ sensitive: false }))), broken),
     ).toMatchObject({
       task: { sensitive: true },
     });
