@@ -8,7 +8,7 @@ import { root } from "./toolchain.mjs";
 /** Lines that each folder of `src` may have. A folder that is not listed may have none. */
 const folderBudgets = {
   gateway: 1150,
-  cli: 2560,
+  cli: 2590,
   dashboard: 1380,
   operator: 1490,
   http: 3400,
