@@ -13,8 +13,8 @@ async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-// A reader that closes the pipe early (`| head`) is no failure. A full disk is one: what a command prints is its result, and it may
-// wait for ever until it is taken. A gateway prints its log there, and serves without it.
+// A reader that closes the pipe early (`| head`) is no failure. A full disk is one: what a command prints is its
+// result, and it may wait for ever until it is taken. A gateway prints its log there, and serves without it.
 process.stdout.on("error", (error: Error & { code?: string }) => {
   if (error.code === "EPIPE" || (process.argv[2] ?? "serve") === "serve") return;
   process.stderr.write(`standard output cannot be written: ${error.code ?? error.message}\n`);

@@ -15,8 +15,8 @@ export function tokenDigest(token: string): string {
 }
 
 /**
- * Reads `AUTH_KEYS_FILE`. A line has a digest, then an optional label and fields (`day_hard_usd=N`, `rpm=N`, `expires=DATE`), all with
- * white space between; `#` begins a comment. Digests are never quoted back.
+ * Reads `AUTH_KEYS_FILE`. A line has a digest, then an optional label and fields (`day_hard_usd=N`, `rpm=N`,
+ * `expires=DATE`), all with white space between; `#` begins a comment. Digests are never quoted back.
  */
 export function loadAuthKeys(path: string): ReadKeys | Invalid {
   const read = readText(path, "AUTH_KEYS_FILE", 4_194_304);

@@ -10,8 +10,8 @@ export function configHash(config: Config): string {
 }
 
 /**
- * What changed, by the keys of the files: `budget.per_goal_hard_usd`, `models.vendor_v4_pro.prices.input`, `models` for another
- * order of the models. Empty only when nothing changed.
+ * What changed, by the keys of the files: `budget.per_goal_hard_usd`, `models.vendor_v4_pro.prices.input`, `models` for
+ * another order of the models. Empty only when nothing changed.
  */
 export function changedPaths(before: Config, after: Config): string[] {
   const changes = differences(asWritten(before), asWritten(after));

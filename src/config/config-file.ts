@@ -55,8 +55,8 @@ export function readText(path: string, setting: string, maxBytes = 1_048_576): {
 }
 
 /**
- * Standard input and the shell's `<(…)`: a command reads them once, and their writer started before it. Other places below `/dev`
- * hold usual files (`/dev/shm`), where a pipe may have no writer.
+ * Standard input and the shell's `<(…)`: a command reads them once, and their writer started before it. Other places
+ * below `/dev` hold usual files (`/dev/shm`), where a pipe may have no writer.
  */
 const inherited = /^\/(?:dev\/(?:null$|stdin$|fd\/)|proc\/)/;
 
@@ -116,8 +116,8 @@ function invalid(file: string, message: string, suggestion: string): Invalid {
   return { kind: "invalid", problems: [{ file, path: "", message, suggestion }] };
 }
 
-// A running gateway does nothing else while it parses a file. Usual files have a handful of levels and some thousand tokens;
-// a registry of 1,000 models has some 90,000.
+// A running gateway does nothing else while it parses a file. Usual files have a handful of levels and some thousand
+// tokens; a registry of 1,000 models has some 90,000.
 const maxDepth = 64;
 const maxTokens = 100_000;
 

@@ -5,8 +5,8 @@ import type { Invalid, Problem } from "./problem.ts";
 export type EnvFile = { readonly kind: "ok"; readonly values: ReadonlyMap<string, string> } | Invalid;
 
 /**
- * Reads `NAME=value` lines. A value is everything behind the sign, literally: passwords have `$`, quotes and `#` in them. Blank lines
- * and lines that begin with `#` are skipped. This is the form of `docker --env-file`.
+ * Reads `NAME=value` lines. A value is everything behind the sign, literally: passwords have `$`, quotes and `#` in
+ * them. Blank lines and lines that begin with `#` are skipped. This is the form of `docker --env-file`.
  */
 export function readEnvFile(path: string): EnvFile {
   const read = readText(path, "--env-file");

@@ -10,8 +10,9 @@ type Env = Readonly<Record<string, string | undefined>>;
 const signals = ["traces", "metrics"] as const;
 
 /**
- * Reads the standard variables that decide whether anything is exported; the libraries read the rest. A variable that cannot
- * be followed is a warning and never stops the start: these belong to the environment, not to this program alone.
+ * Reads the standard variables that decide whether anything is exported; the libraries read the rest. A variable that
+ * cannot be followed is a warning and never stops the start: these belong to the environment, not to this program
+ * alone.
  */
 export function openTelemetryIn(env: Env) {
   const [traces, metrics] = signals.map((signal) => exportOf(signal, env));
@@ -42,8 +43,8 @@ function exportOf(signal: (typeof signals)[number], env: Env): boolean | string 
 const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /**
- * What is wrong with the file that `NODE_EXTRA_CA_CERTS` names. The runtime reads that file by itself, and only warns, or
- * says nothing, if it adds no authority: then every call to the upstream would fail.
+ * What is wrong with the file that `NODE_EXTRA_CA_CERTS` names. The runtime reads that file by itself, and only warns,
+ * or says nothing, if it adds no authority: then every call to the upstream would fail.
  */
 export function extraCaCertsProblems(path: string): Problem[] {
   const message = extraCaCertsProblem(path);
@@ -71,8 +72,8 @@ function isCertificate(pem: string): boolean {
 }
 
 /**
- * Whether the variable is only in `--env-file`: that file is read after the runtime has its certificate authorities, so it has no effect. False
- * where that cannot be found out.
+ * Whether the variable is only in `--env-file`: that file is read after the runtime has its certificate authorities, so
+ * it has no effect. False where that cannot be found out.
  */
 export function isReadTooLate(path: string): boolean {
   try {

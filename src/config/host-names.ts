@@ -1,8 +1,8 @@
 /** Names and addresses of machines, in the one spelling that URLs use: lower case, addresses shortened, IPv6 in brackets. */
 
 /**
- * A host as URLs spell it: `LOCALHOST.` → `localhost`, `::1` → `[::1]`, `127.1` → `127.0.0.1`. Undefined when the text is no
- * host (white space, a port, a path).
+ * A host as URLs spell it: `LOCALHOST.` → `localhost`, `::1` → `[::1]`, `127.1` → `127.0.0.1`. Undefined when the text
+ * is no host (white space, a port, a path).
  */
 export function canonicalHost(text: string): string | undefined {
   const bracketed = text.includes(":") && !text.startsWith("[") ? `[${text}]` : text;

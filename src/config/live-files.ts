@@ -20,9 +20,9 @@ export interface LiveFilesOptions<T> {
 const maxChangingPolls = 3;
 
 /**
- * What some of the operator's files say, as it is in force now. They are polled, which finds changes on every file system, of files
- * that are written in place, replaced by renaming, or reached through links that change (Kubernetes). What is invalid is refused
- * whole: the last good value stays.
+ * What some of the operator's files say, as it is in force now. They are polled, which finds changes on every file
+ * system, of files that are written in place, replaced by renaming, or reached through links that change (Kubernetes).
+ * What is invalid is refused whole: the last good value stays.
  */
 export class LiveFiles<T> {
   readonly #options: LiveFilesOptions<T>;
@@ -45,8 +45,8 @@ export class LiveFiles<T> {
   }
 
   /**
-   * Reads files that have changed since they were read, once they have stayed the same for the time between two polls; those that are
-   * written again and again after some polls.
+   * Reads files that have changed since they were read, once they have stayed the same for the time between two polls;
+   * those that are written again and again after some polls.
    */
   poll(): void {
     const now = fingerprints(this.#files);

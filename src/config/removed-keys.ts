@@ -7,8 +7,8 @@ const each = (section: string, keys: string, instead: string) =>
 const fixed = "it is a fixed number now";
 
 /**
- * Keys and sections of earlier releases that the policy has no more, and what holds instead. A file that has one is read
- * without it, with a warning.
+ * Keys and sections of earlier releases that the policy has no more, and what holds instead. A file that has one is
+ * read without it, with a warning.
  */
 const removedKeys: Readonly<Record<string, string>> = {
   "routing.affinity": "a conversation's model is known for half an hour, and a switch must pay within 12 turns",

@@ -336,8 +336,8 @@ function unknownName(name: string): string | undefined {
 }
 
 /**
- * A variable whose name differs by one or two letters from a setting's. This only warns, because the environment has other
- * variables too, and only for names long enough to make a coincidence unlikely.
+ * A variable whose name differs by one or two letters from a setting's. This only warns, because the environment has
+ * other variables too, and only for names long enough to make a coincidence unlikely.
  */
 function likelyTypo(name: string): SettingName | undefined {
   const candidates = (Object.keys(settingsShape) as SettingName[]).filter((known) => known.length >= 8);

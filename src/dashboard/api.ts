@@ -17,8 +17,8 @@ import { policyEndpoints } from "./endpoints/policy.ts";
 import { type EventStream, openEventStream } from "./event-stream.ts";
 
 /**
- * Every endpoint under `/dashboard/api/`, by method and path: for the server, the page's types and the reference. `{…}` in a path
- * is one segment, URL-encoded. The first that fits a call serves it.
+ * Every endpoint under `/dashboard/api/`, by method and path: for the server, the page's types and the reference. `{…}`
+ * in a path is one segment, URL-encoded. The first that fits a call serves it.
  */
 export function dashboardEndpoints(sources: OperatorSources) {
   return {

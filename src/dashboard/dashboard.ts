@@ -111,8 +111,8 @@ function redirect(location: string, common: Headers): Response {
 }
 
 /**
- * On every answer. A browser may run and show what comes from here, in no frame, and nothing inline. The referrer policy is
- * `same-origin` and not `no-referrer`: with that one a browser sends the login form with `Origin: null`.
+ * On every answer. A browser may run and show what comes from here, in no frame, and nothing inline. The referrer
+ * policy is `same-origin` and not `no-referrer`: with that one a browser sends the login form with `Origin: null`.
  */
 const always: Readonly<Headers> = {
   "content-security-policy":

@@ -17,8 +17,8 @@ export interface Call<Query = unknown, Body = unknown> {
 }
 
 /**
- * An endpoint under `/dashboard/api/`: the page's client takes the type of the answer from what `answer` returns, or from the events
- * that `events` writes into the stream. `events` returns how to stop when the caller goes.
+ * An endpoint under `/dashboard/api/`: the page's client takes the type of the answer from what `answer` returns, or
+ * from the events that `events` writes into the stream. `events` returns how to stop when the caller goes.
  */
 export interface Endpoint<Q extends z.ZodObject, B extends z.ZodType, A> {
   /** For the reference page. */

@@ -14,8 +14,8 @@ const maxQueueLength = 500;
 const keepAliveMs = 10_000;
 
 /**
- * A stream of server-sent events, and the body that sends it as fast as the caller reads. `onClose` is called once, when the
- * caller has gone (`signal`) or the stream has ended.
+ * A stream of server-sent events, and the body that sends it as fast as the caller reads. `onClose` is called once,
+ * when the caller has gone (`signal`) or the stream has ended.
  */
 export function openEventStream<T extends { readonly kind: string }>(
   timers: Timers,

@@ -6,9 +6,9 @@ import { dirname } from "node:path";
 const busyTimeoutMs = 10_000;
 
 /**
- * Writes a consistent copy of a database that may be in use. One read transaction: it contains what was committed when it began,
- * and no writer has to wait. The copy gets its name only when it is complete, checked and on disk. Throws when the database does
- * not exist, or the target does. Returns its bytes.
+ * Writes a consistent copy of a database that may be in use. One read transaction: it contains what was committed when
+ * it began, and no writer has to wait. The copy gets its name only when it is complete, checked and on disk. Throws
+ * when the database does not exist, or the target does. Returns its bytes.
  */
 export function backupSqlite(path: string, target: string): number {
   if (!existsSync(path)) throw new Error(`there is no database ${path}`);

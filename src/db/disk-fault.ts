@@ -4,8 +4,9 @@ import { closeSync, ftruncateSync, openSync, rmSync, statSync, writeFileSync } f
 const probeBytes = 64 * 1_024;
 
 /**
- * Why the operating system takes no writes beside an SQLite file: SQLite says "disk I/O error" to all causes but a full disk. Found out
- * with a file of its own, written where the database's files end, so that it meets the same limits. Undefined if that succeeds.
+ * Why the operating system takes no writes beside an SQLite file: SQLite says "disk I/O error" to all causes but a full
+ * disk. Found out with a file of its own, written where the database's files end, so that it meets the same limits.
+ * Undefined if that succeeds.
  */
 export function diskFaultOf(path: string): string | undefined {
   const probe = `${path}-probe-${process.pid}`;

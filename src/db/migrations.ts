@@ -53,8 +53,8 @@ function inPostgres(sql: string): string {
 }
 
 /**
- * The migrations that are missing in `applied`. Throws when the database has one that this program does not know: an older gateway
- * must not write into a newer schema, and what builds between two releases wrote is not read.
+ * The migrations that are missing in `applied`. Throws when the database has one that this program does not know: an
+ * older gateway must not write into a newer schema, and what builds between two releases wrote is not read.
  */
 export function pendingMigrations(applied: readonly number[], known: readonly Migration[]): readonly Migration[] {
   const unknown = applied.filter((version) => !known.some((step) => step.version === version));

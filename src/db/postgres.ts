@@ -15,8 +15,8 @@ export interface TransactionLimits {
 }
 
 /**
- * A time limit that ends so late tells that the process was stopped. What the server has sent meanwhile is read after the timers, so
- * it gets a moment more.
+ * A time limit that ends so late tells that the process was stopped. What the server has sent meanwhile is read after
+ * the timers, so it gets a moment more.
  */
 const stallMs = 200;
 const afterStallMs = 50;
@@ -27,9 +27,9 @@ class DatabaseUnavailable extends Error {
 }
 
 /**
- * One connection, opened by the first use and reopened after a failure. Statements are sent in the simple protocol, several in one
- * message, with no prepared statement and no session state, so that PgBouncer can be used in transaction mode. A message is sent
- * once: whether it was executed when its answer is lost is for the caller to find out.
+ * One connection, opened by the first use and reopened after a failure. Statements are sent in the simple protocol,
+ * several in one message, with no prepared statement and no session state, so that PgBouncer can be used in transaction
+ * mode. A message is sent once: whether it was executed when its answer is lost is for the caller to find out.
  */
 export class PostgresConnection {
   readonly #url: string;
@@ -78,8 +78,8 @@ export class PostgresConnection {
   }
 
   /**
-   * Runs statements as one transaction, in one message, and returns their answers in order. For writes that can be lost or
-   * repeated: an error drops the connection, because the session may be in a failed transaction.
+   * Runs statements as one transaction, in one message, and returns their answers in order. For writes that can be lost
+   * or repeated: an error drops the connection, because the session may be in a failed transaction.
    */
   async transact(limits: TransactionLimits, statements: readonly string[]): Promise<readonly PostgresRow[][]> {
     const { lockMs, statementMs, durable = true } = limits;
@@ -112,9 +112,10 @@ export class PostgresConnection {
 }
 
 /**
- * Classes of SQLSTATE after which a connection is of no use: 08 connection exceptions, 28 and 3D refused at its start, 53 out of
- * resources (too many connections), 57P shut down or not up yet, 58 system errors. 25P03: idle in a transaction too long.
- * 25006: the server takes no writes (any more): after a fail-over behind a stable address a new connection finds the new primary.
+ * Classes of SQLSTATE after which a connection is of no use: 08 connection exceptions, 28 and 3D refused at its start,
+ * 53 out of resources (too many connections), 57P shut down or not up yet, 58 system errors. 25P03: idle in a
+ * transaction too long. 25006: the server takes no writes (any more): after a fail-over behind a stable address a new
+ * connection finds the new primary.
  */
 const unusableStates = /^(?:08|28|3D|53|57P|58)|^25P03$|^25006$/;
 
@@ -125,8 +126,9 @@ export function isConnectionUnusable(error: unknown): boolean {
 }
 
 /**
- * Whether a database may become available: it cannot be reached, is starting, in recovery, has no connection to spare, or waits for
- * gateways to stop. Not so where it answers that user, password or database are wrong, or that the schema is newer.
+ * Whether a database may become available: it cannot be reached, is starting, in recovery, has no connection to spare,
+ * or waits for gateways to stop. Not so where it answers that user, password or database are wrong, or that the schema
+ * is newer.
  */
 export function mayBecomeAvailable(error: unknown): boolean {
   const state = sqlStateOf(error);
@@ -147,8 +149,8 @@ export function sqlStateOf(error: unknown): string | undefined {
 const notPlain = /[^A-Za-z0-9 _./:@#+,=~(){}"-]/g;
 
 /**
- * Text as an SQL literal of plain ASCII: whatever is not on a short list of harmless characters is written as its code. NUL and lone
- * surrogates, which PostgreSQL cannot store, become U+FFFD.
+ * Text as an SQL literal of plain ASCII: whatever is not on a short list of harmless characters is written as its code.
+ * NUL and lone surrogates, which PostgreSQL cannot store, become U+FFFD.
  */
 export function textLiteral(text: string | null): string {
   if (text === null) return "NULL";
@@ -187,8 +189,9 @@ const migrationLock = 7_310_246_001;
 const runningMs = 15_000;
 
 /**
- * Applies the missing migrations in one transaction. Of several nodes that start together one does it, and the others wait for its lock.
- * Rejects when the database is newer than this program, and while gateways run on a schema that would change.
+ * Applies the missing migrations in one transaction. Of several nodes that start together one does it, and the others
+ * wait for its lock. Rejects when the database is newer than this program, and while gateways run on a schema that
+ * would change.
  */
 export async function migratePostgres(
   url: string,

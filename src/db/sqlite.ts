@@ -13,8 +13,9 @@ const openTimeoutMs = 10_000;
 const maxLogBytes = 16 * 1_024 * 1_024;
 
 /**
- * Opens (and creates) a database file, durable by its settings: write-ahead log, a sync to disk at each commit. Both are set
- * on every open and read back, because either can be refused without an error. `:memory:` is a database of this process only.
+ * Opens (and creates) a database file, durable by its settings: write-ahead log, a sync to disk at each commit. Both
+ * are set on every open and read back, because either can be refused without an error. `:memory:` is a database of this
+ * process only.
  */
 export function openSqlite(path: string, migrations: readonly Migration[] = sqliteMigrations): Database {
   const inMemory = path === ":memory:";
@@ -42,8 +43,9 @@ export function openSqlite(path: string, migrations: readonly Migration[] = sqli
 }
 
 /**
- * Creates the file before SQLite does, which would let all users read it. The log's files get the database's mode. An existing file
- * is not touched: closing it here would release the locks that other connections of this process hold on it.
+ * Creates the file before SQLite does, which would let all users read it. The log's files get the database's mode. An
+ * existing file is not touched: closing it here would release the locks that other connections of this process hold on
+ * it.
  */
 function createPrivately(path: string): void {
   try {
@@ -54,8 +56,8 @@ function createPrivately(path: string): void {
 }
 
 /**
- * Applies the missing migrations under the write lock: of several processes that start together one does it, and the others find it
- * done. Where none is missing, nobody who only reads waits for the lock.
+ * Applies the missing migrations under the write lock: of several processes that start together one does it, and the
+ * others find it done. Where none is missing, nobody who only reads waits for the lock.
  */
 function migrateSqlite(db: Database, migrations: readonly Migration[]): void {
   if (pendingMigrations(appliedIn(db), migrations).length === 0) return;
@@ -114,8 +116,8 @@ const writeTries = 60;
 const writeTryEveryMs = 7;
 
 /**
- * Runs a write over a connection whose `busy_timeout` is 0, again while another connection writes. SQLite would wait for that
- * itself, but the event loop with it. Rejects with the last error after about half a second.
+ * Runs a write over a connection whose `busy_timeout` is 0, again while another connection writes. SQLite would wait
+ * for that itself, but the event loop with it. Rejects with the last error after about half a second.
  */
 export async function writeWithRetries<T>(write: () => T): Promise<T> {
   for (let tries = 1; ; tries++) {

@@ -31,8 +31,8 @@ const writeManyMs = 5_000;
 const manyLimits: TransactionLimits = { lockMs: 2_000, statementMs: 4_000, durable: false };
 
 /**
- * For a small store: few rows, read and written now and then, never by a request. Opens the database that a URL names and brings its
- * schema up to date. Rejects when it cannot be reached or is newer than this program.
+ * For a small store: few rows, read and written now and then, never by a request. Opens the database that a URL names
+ * and brings its schema up to date. Rejects when it cannot be reached or is newer than this program.
  */
 export async function openStoreDatabase(databaseUrl: string): Promise<StoreDatabase> {
   const location = databaseLocationOf(databaseUrl);
@@ -49,9 +49,10 @@ async function migratedPostgres(url: string) {
 }
 
 /**
- * The same for a store of many rows: long readings hold up neither requests nor its own writes. `sharedWrite` writes over the ledger's
- * connection to an SQLite file: it has one writer at a time, and a second connection would make the ledger wait and read its rows anew.
- * Without it the store is not for a process that serves requests: an SQLite file is read and written here.
+ * The same for a store of many rows: long readings hold up neither requests nor its own writes. `sharedWrite` writes
+ * over the ledger's connection to an SQLite file: it has one writer at a time, and a second connection would make the
+ * ledger wait and read its rows anew. Without it the store is not for a process that serves requests: an SQLite file is
+ * read and written here.
  */
 export async function openLargeStore(databaseUrl: string, sharedWrite?: WriteTransaction): Promise<StoreDatabase> {
   const location = databaseLocationOf(databaseUrl);
@@ -105,8 +106,8 @@ export function runSqlite(db: Sqlite, statements: readonly Statement[]): StoreRo
 }
 
 /**
- * Writes that may be lost with the power, but never half: without a sync to disk. On the connection of a part that syncs,
- * they become durable with its next commit. Throws when the database is busy or full; then nothing was written.
+ * Writes that may be lost with the power, but never half: without a sync to disk. On the connection of a part that
+ * syncs, they become durable with its next commit. Throws when the database is busy or full; then nothing was written.
  */
 export function writeWithoutSync(db: Sqlite, statements: readonly Statement[]): void {
   // Takes effect when it is compiled, so it cannot be prepared.

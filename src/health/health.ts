@@ -26,15 +26,15 @@ export interface HealthRegistry {
    */
   view(): HealthView;
   /**
-   * The clock of the view's times: milliseconds since the epoch. It does not go back when the system's clock is set back, so how
-   * long a model stays out is the difference to this clock.
+   * The clock of the view's times: milliseconds since the epoch. It does not go back when the system's clock is set
+   * back, so how long a model stays out is the difference to this clock.
    */
   now(): number;
   /** While the aggregator cannot be reached: no model is to blame, and only one request a second can call one. */
   outage(): Outage | undefined;
   /**
-   * Asks to send one attempt to a model. A model in HALF_OPEN admits one probe at a time; the permit carries the lease and
-   * the epoch at which the attempt began. Undefined: not now (someone else probes, limited, an outage …).
+   * Asks to send one attempt to a model. A model in HALF_OPEN admits one probe at a time; the permit carries the lease
+   * and the epoch at which the attempt began. Undefined: not now (someone else probes, limited, an outage …).
    */
   admit(model: ModelKey, source: EvidenceSource): Permit | undefined;
   /** Whether a DEGRADED model's next request should be moved along the chain, drawn anew at each call. */
@@ -84,8 +84,8 @@ export interface Permit {
 }
 
 /**
- * What one attempt says about its model (or about the aggregator in front of it). A `reason` is one of our own words, such
- * as a failure kind (`timed_out`): /healthz shows it to everybody, so text of the upstream's is left out.
+ * What one attempt says about its model (or about the aggregator in front of it). A `reason` is one of our own words,
+ * such as a failure kind (`timed_out`): /healthz shows it to everybody, so text of the upstream's is left out.
  */
 export type Verdict =
   | { readonly kind: "success"; readonly firstTokenMs: number }

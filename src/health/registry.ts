@@ -166,7 +166,8 @@ export class ProcessHealthRegistry implements HealthRegistry {
 
   /**
    * When a model may be called before its own pause is over. While the aggregator cannot be reached its breaker says
-   * when a call goes out. While no model of the fallback chain can be called, the most senior one that is out is probed.
+   * when a call goes out. While no model of the fallback chain can be called, the most senior one that is out is
+   * probed.
    */
   #earlyMs(model: ModelKey, ms: number): number {
     const own = this.#entries.get(model);

@@ -1,8 +1,8 @@
 import type { Outcome } from "#domain/routing.ts";
 
 /**
- * What became of routed asks, read offline from decision records: callers' reports, and what the next calls of a conversation
- * show of an answer.
+ * What became of routed asks, read offline from decision records: callers' reports, and what the next calls of a
+ * conversation show of an answer.
  */
 
 /** A request that was routed to flash or pro, as it was recorded; no housekeeping. */
@@ -57,8 +57,8 @@ const openMs = 3_600_000;
 const repeatMs = 600_000;
 
 /**
- * The asks that flash answered first, with their results. An ask without a sign of trouble counts as solved. What became of one
- * that escalated is known once another ask, a failure or the caller's report has followed.
+ * The asks that flash answered first, with their results. An ask without a sign of trouble counts as solved. What
+ * became of one that escalated is known once another ask, a failure or the caller's report has followed.
  * @param calls the oldest first
  */
 export function trialsIn(calls: Iterable<RoutedCall>): readonly Trial[] {

@@ -15,8 +15,8 @@ const minRuns = 100;
 const minChars = 4_000;
 
 /**
- * How much prose the runs of each model contain, so that a talkative model is not always in trouble, and a quiet one is noticed. Only runs
- * of at least so many calls count, and what was written before they went to another model.
+ * How much prose the runs of each model contain, so that a talkative model is not always in trouble, and a quiet one is
+ * noticed. Only runs of at least so many calls count, and what was written before they went to another model.
  * @param calls the oldest first
  * @param minCalls over how many calls prose is summed up
  */

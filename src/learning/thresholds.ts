@@ -19,9 +19,9 @@ const grayShare = 0.035;
 const surely = 2;
 
 /**
- * The thresholds that would have cost least on the trials. An ask that flash solves costs the difference of the prices more on pro;
- * one that flash fails at costs the turn on flash, and another on pro for the time that was lost; one that pro fails at as well costs
- * the same either way. Undefined with too few trials.
+ * The thresholds that would have cost least on the trials. An ask that flash solves costs the difference of the prices
+ * more on pro; one that flash fails at costs the turn on flash, and another on pro for the time that was lost; one that
+ * pro fails at as well costs the same either way. Undefined with too few trials.
  * @param proCost the cost of a turn on pro, in those on flash
  */
 export function thresholdsFrom(trials: readonly Trial[], inForce: Thresholds, proCost: number): Advice | undefined {

@@ -10,13 +10,14 @@ const maxBatch = 256;
 export const answerLimitMs = 1_000;
 const deadlineCheckMs = answerLimitMs / 20;
 /**
- * A check that comes so late tells that the process stood still. The store may have answered meanwhile, and its answer is read
- * after the timers: nothing times out before the next check.
+ * A check that comes so late tells that the process stood still. The store may have answered meanwhile, and its answer
+ * is read after the timers: nothing times out before the next check.
  */
 const stallMs = 4 * deadlineCheckMs;
 /**
- * What nobody waits for is written with the next batch, or after this time. A caller that sends one request after the other reserves
- * within it, and one transaction, which costs such a caller more than all else in the ledger, does for both.
+ * What nobody waits for is written with the next batch, or after this time. A caller that sends one request after the
+ * other reserves within it, and one transaction, which costs such a caller more than all else in the ledger, does for
+ * both.
  */
 const backgroundDelayMs = 5;
 /** Ticks of the event loop, or milliseconds, that a batch waits for its operations: a commit costs more than a tick. */
@@ -39,8 +40,8 @@ interface Item {
 }
 
 /**
- * `failed`: the store cannot be trusted any more; nothing is written, nobody is answered `held`. `closing`: what is queued is still
- * written. `closed`: nothing is written, and replies that still come are ignored.
+ * `failed`: the store cannot be trusted any more; nothing is written, nobody is answered `held`. `closing`: what is
+ * queued is still written. `closed`: nothing is written, and replies that still come are ignored.
  */
 export type QueueMode = "open" | "failed" | "closing" | "closed";
 
@@ -57,8 +58,9 @@ export interface BatchQueueOptions extends LedgerContext {
 }
 
 /**
- * Writes operations in the order of their arrival: one batch is in flight, and what arrives meanwhile forms the next, so the
- * slowest step of a store (a sync to disk, a round trip) is paid once for all of them. A batch that fails is written again.
+ * Writes operations in the order of their arrival: one batch is in flight, and what arrives meanwhile forms the next,
+ * so the slowest step of a store (a sync to disk, a round trip) is paid once for all of them. A batch that fails is
+ * written again.
  */
 export class BatchQueue {
   readonly #options: BatchQueueOptions;
@@ -103,8 +105,8 @@ export class BatchQueue {
   }
 
   /**
-   * The reply to the last operation, within the answer limit, written or not; undefined when there is none. `sinceMs`: when the caller
-   * began to wait, on the monotonic clock.
+   * The reply to the last operation, within the answer limit, written or not; undefined when there is none. `sinceMs`:
+   * when the caller began to wait, on the monotonic clock.
    */
   ask(
     operations: readonly Operation[],
@@ -386,8 +388,8 @@ function nextBatchLength(queue: readonly Item[]): number {
 }
 
 /**
- * The operations of a batch: what gives money back before what asks for it, else in their order. `places`: where the last operation
- * of each item stands, for its reply.
+ * The operations of a batch: what gives money back before what asks for it, else in their order. `places`: where the
+ * last operation of each item stands, for its reply.
  */
 function inOrder(items: readonly Item[]): { operations: Operation[]; places: number[] } {
   const operations: Operation[] = [];

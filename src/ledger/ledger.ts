@@ -11,32 +11,32 @@ export interface Ledger {
   /**
    * Closes earlier attempts and holds money for the next one, as one atomic entry: a retry never counts twice and never
    * slips between two caps. Answers after the commit is durable, or with `unavailable` within a second. Never rejects.
-   * A refusal for money that is held comes after 100 ms, in which some may be released. It leaves no trace, so its repeat is decided anew. An id that was answered `held` or `unavailable` is not used again.
-   * The reservation is written as dispatched, because dispatch follows at once and a lost mark must never make a billed
-   * call free.
+   * A refusal for money that is held comes after 100 ms, in which some may be released. It leaves no trace, so its
+   * repeat is decided anew. An id that was answered `held` or `unavailable` is not used again. The reservation is
+   * written as dispatched, because dispatch follows at once and a lost mark must never make a billed call free.
    */
   reserve(reservation: Reservation, closing?: readonly Resolution[]): Promise<ReserveReply>;
   /**
-   * Records how attempts ended. Resolves when that is durable; while the store is unavailable the resolutions wait in memory
-   * and are repeated. Never rejects, and repeating it changes nothing.
+   * Records how attempts ended. Resolves when that is durable; while the store is unavailable the resolutions wait in
+   * memory and are repeated. Never rejects, and repeating it changes nothing.
    */
   resolve(resolutions: readonly Resolution[]): Promise<void>;
   /**
-   * As `resolve`, where nobody waits for it: behind an answer that is sent. May be written some milliseconds later, in one
-   * commit with the next reservation. Every `read`, every other operation and `close` have it written at once.
+   * As `resolve`, where nobody waits for it: behind an answer that is sent. May be written some milliseconds later, in
+   * one commit with the next reservation. Every `read`, every other operation and `close` have it written at once.
    */
   resolveInBackground(resolutions: readonly Resolution[]): void;
   /** Spend of a goal, its day and a capped key as this node last read it; undefined before the first read. Costs nothing. */
   peek(goal: GoalId, key?: KeyLabel): Spend | undefined;
   /**
-   * Spend of a goal, its day and a capped key in the store now, including every resolution that this node was handed before the call.
-   * Undefined when the store does not answer within a second. `suffices`: whether the caller can go on with it; where only what is held
-   * is in the way, up to 100 ms are waited for some of it to be released.
+   * Spend of a goal, its day and a capped key in the store now, including every resolution that this node was handed
+   * before the call. Undefined when the store does not answer within a second. `suffices`: whether the caller can go on
+   * with it; where only what is held is in the way, up to 100 ms are waited for some of it to be released.
    */
   read(goal: GoalId, key?: KeyLabel, suffices?: (spend: Spend) => boolean): Promise<Spend | undefined>;
   /**
-   * What calls of unknown outcome hold in the accounts of this goal, this day and this key, as the store had it seconds ago at most.
-   * Undefined when it does not say within a second. Never rejects; for refusals, not for every request.
+   * What calls of unknown outcome hold in the accounts of this goal, this day and this key, as the store had it seconds
+   * ago at most. Undefined when it does not say within a second. Never rejects; for refusals, not for every request.
    */
   heldMoney(goal: GoalId, key?: KeyLabel): Promise<HeldMoney | undefined>;
   /** Spend of today as this node last read it, some seconds ago at most; undefined before the first read. Costs nothing. */
@@ -78,8 +78,8 @@ export type KeyLabel = string;
 export type ReservationId = string;
 
 /**
- * The id of an attempt's reservation, so that it can never be held twice, under two ids. `attempt`: 1 for the first upstream call of a
- * request, 2 for the next …
+ * The id of an attempt's reservation, so that it can never be held twice, under two ids. `attempt`: 1 for the first
+ * upstream call of a request, 2 for the next …
  */
 export function reservationIdOf(requestId: string, attempt: number): ReservationId {
   return `${requestId}.${attempt}`;
@@ -105,8 +105,8 @@ export interface Reservation {
 export type ReserveReply =
   | { readonly kind: "held"; readonly day: UtcDay }
   /**
-   * `binding` is the cap with the least room. `retryAfterMs` is there when running holds cause the refusal, so that waiting
-   * for them can mend it; absent when only a higher cap can.
+   * `binding` is the cap with the least room. `retryAfterMs` is there when running holds cause the refusal, so that
+   * waiting for them can mend it; absent when only a higher cap can.
    */
   | {
       readonly kind: "refused";
@@ -124,8 +124,9 @@ export type Resolution = ResolutionKinds & {
 };
 type ResolutionKinds =
   /**
-   * Cost known. `at_least` is what a broken stream had shown when the aggregator stops billing on cancel, or all that is believed of
-   * a stated cost (`distrusted`) that is too high to be one. `reason` goes into the ledger entry; the source when absent.
+   * Cost known. `at_least` is what a broken stream had shown when the aggregator stops billing on cancel, or all that
+   * is believed of a stated cost (`distrusted`) that is too high to be one. `reason` goes into the ledger entry; the
+   * source when absent.
    */
   | {
       readonly id: ReservationId;
@@ -136,8 +137,8 @@ type ResolutionKinds =
       readonly distrusted?: NanoUsd;
     }
   /**
-   * Provably not billed: connect failed before a request byte, or the upstream refused (4xx). With a source it is not proven
-   * but stated by an operator.
+   * Provably not billed: connect failed before a request byte, or the upstream refused (4xx). With a source it is not
+   * proven but stated by an operator.
    */
   | {
       readonly id: ReservationId;
@@ -227,8 +228,9 @@ export interface LedgerStatus {
   /** What is held in the whole store, in nano-USD, as this node last looked; absent when it has not, or long ago. */
   readonly holds?: { readonly running: HeldSum; readonly unresolved: HeldSum };
   /**
-   * Set when nothing is admitted any more by this process. `restart_needed`: a sync or read has failed, and only a new process
-   * can read what is really there. `store_lost`: the store was deleted, replaced or emptied; a person has to look at it first.
+   * Set when nothing is admitted any more by this process. `restart_needed`: a sync or read has failed, and only a new
+   * process can read what is really there. `store_lost`: the store was deleted, replaced or emptied; a person has to
+   * look at it first.
    */
   readonly failed?: "restart_needed" | "store_lost";
   /** Set when a server has taken over that lacked what was acknowledged to this process: how much, and what could be made up for. */

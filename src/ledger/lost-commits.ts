@@ -5,9 +5,10 @@ import type { NodeIdentity } from "./rules/rows.ts";
 import { type LedgerStore, type Rejoined, StoreFailure } from "./store.ts";
 
 /**
- * A server that takes over may lack commits that were acknowledged to this process (an asynchronous standby, a restored disk). Each batch
- * looks at its node's number of batches and at the server's timeline. Where one is not as it was, nothing is admitted until this node
- * has written again what it still knows, and every other living node has done so too: until then nobody knows what is spent.
+ * A server that takes over may lack commits that were acknowledged to this process (an asynchronous standby, a restored
+ * disk). Each batch looks at its node's number of batches and at the server's timeline. Where one is not as it was,
+ * nothing is admitted until this node has written again what it still knows, and every other living node has done so
+ * too: until then nobody knows what is spent.
  */
 
 /** How long acknowledged operations are kept at least, and how many at most; some 30 MB. */
@@ -104,8 +105,8 @@ export class AcknowledgedOperations {
 }
 
 /**
- * Writes again what this node knows, and waits until every other living node has. Undefined where the server is the same as before.
- * Rejects as a store does; then it is to be run again.
+ * Writes again what this node knows, and waits until every other living node has. Undefined where the server is the
+ * same as before. Rejects as a store does; then it is to be run again.
  */
 export async function recover(
   store: LedgerStore,

@@ -26,8 +26,9 @@ export interface OpenLedgerOptions extends Partial<Omit<LedgerContext, "clock">>
 const retryPauseMs = 500;
 
 /**
- * The ledger that a database URL names: `sqlite:<path>`, `sqlite::memory:`, `postgres://…`. Brings the schema up to date.
- * Rejects when the URL is none of these, the store cannot be reached in time, or its schema is newer than this program.
+ * The ledger that a database URL names: `sqlite:<path>`, `sqlite::memory:`, `postgres://…`. Brings the schema up to
+ * date. Rejects when the URL is none of these, the store cannot be reached in time, or its schema is newer than this
+ * program.
  */
 export async function openLedger(
   databaseUrl: string,

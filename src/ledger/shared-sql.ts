@@ -44,8 +44,8 @@ export interface OpenHolds {
 const maxUnresolvedRows = 2_000;
 
 /**
- * Two statements: the sums of all open reservations, and the unresolved ones. `now` is the store's clock as SQL; `narrowed`, a
- * condition that the open ones are found by where the store has an index for it.
+ * Two statements: the sums of all open reservations, and the unresolved ones. `now` is the store's clock as SQL;
+ * `narrowed`, a condition that the open ones are found by where the store has an index for it.
  */
 export function openHoldsSql(now: string, narrowed = "r.closed_ms IS NULL"): readonly [sums: string, rows: string] {
   const from = `FROM reservation r LEFT JOIN node n ON n.id = r.node_id WHERE ${narrowed} AND r.closed_ms IS NULL`;
@@ -83,8 +83,8 @@ export function openHoldsOf(sums: readonly Row[], rows: readonly Row[]): OpenHol
 }
 
 /**
- * Two statements: one deletes lookups that are over, one claims those that are due. Of several nodes that see the same row the second
- * finds, once it has the row's lock, that it is not due any more.
+ * Two statements: one deletes lookups that are over, one claims those that are due. Of several nodes that see the same
+ * row the second finds, once it has the row's lock, that it is not due any more.
  */
 export function takeLookupsSql(now: string, limit: string | number): readonly [over: string, claim: string] {
   return [

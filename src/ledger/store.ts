@@ -11,8 +11,9 @@ export interface LedgerStore {
   /** Registers this process and raises its epoch. */
   join(nodeId: string): Promise<JoinedNode>;
   /**
-   * Runs one batch as one transaction and resolves when it is durable. Rejects with a StoreFailure. After `transient` it is
-   * unknown whether the batch has happened; running it again, same ids and all, makes that true and changes nothing twice.
+   * Runs one batch as one transaction and resolves when it is durable. Rejects with a StoreFailure. After `transient`
+   * it is unknown whether the batch has happened; running it again, same ids and all, makes that true and changes
+   * nothing twice.
    */
   commit(batch: LedgerBatch): Promise<BatchReply>;
   /** Renews the heartbeat of the node. Rejects with `lost` when this is no longer the store that the node has joined. */
@@ -20,16 +21,17 @@ export interface LedgerStore {
   /** Open reservations whose deadline has passed, and held ones whose owner is dead. At most `limit`, oldest first. */
   findDue(node: NodeIdentity, limit: number): Promise<readonly DueReservation[]>;
   /**
-   * Claims up to `limit` calls to ask the aggregator about: of several nodes only one gets each. They come back after a pause
-   * that doubles, `maxLookups` times in all.
+   * Claims up to `limit` calls to ask the aggregator about: of several nodes only one gets each. They come back after a
+   * pause that doubles, `maxLookups` times in all.
    */
   takeLookups(limit: number): Promise<readonly BillingLookup[]>;
   dropLookups(ids: readonly ReservationId[]): Promise<void>;
   /** What is held now, without a lock. May reject where the query would take too long; called seldom. */
   openHolds(): Promise<OpenHolds>;
   /**
-   * Removes at most `limit` reservations closed more than `retentionMs` ago with their entries, carrying their sums over
-   * into the accounts, and day accounts as old as that. Answers how many reservations went; fewer than `limit`: all.
+   * Removes at most `limit` reservations closed more than `retentionMs` ago with their entries, carrying their sums
+   * over into the accounts, and day accounts as old as that. Answers how many reservations went; fewer than `limit`:
+   * all.
    */
   prune(retentionMs: number, limit: number): Promise<number>;
   /** Absent where no other server can take over. */
@@ -71,10 +73,10 @@ export interface DueReservation {
 }
 
 /**
- * `transient`: the store is unavailable or busy, or the reply was lost. `conflict`: this batch cannot be written as it is; one of its
- * operations is wrong. `fatal`: no reply of the store can be trusted any more (a failed fsync, a corrupt file). `lost`: the store
- * was deleted, emptied or replaced under the running process, and what it had recorded with it. `behind`: another server has taken over,
- * and what is missing there has to be written again first.
+ * `transient`: the store is unavailable or busy, or the reply was lost. `conflict`: this batch cannot be written as it
+ * is; one of its operations is wrong. `fatal`: no reply of the store can be trusted any more (a failed fsync, a corrupt
+ * file). `lost`: the store was deleted, emptied or replaced under the running process, and what it had recorded with
+ * it. `behind`: another server has taken over, and what is missing there has to be written again first.
  */
 export class StoreFailure extends Error {
   readonly kind: "transient" | "conflict" | "fatal" | "lost" | "behind";

@@ -40,8 +40,8 @@ function numberOrNull(value: Json | undefined): number | null {
 }
 
 /**
- * Whether a host stays within the limit that our price is sent as, for a prompt of any length and at any hour: the aggregator
- * applies it to input, output and the price of the request.
+ * Whether a host stays within the limit that our price is sent as, for a prompt of any length and at any hour: the
+ * aggregator applies it to input, output and the price of the request.
  */
 function isWithinLimit(host: Price, limit: Price): boolean {
   const [theirs, ours] = [host, limit].map((price) => highestRates(price, Number.MAX_SAFE_INTEGER));
@@ -79,8 +79,8 @@ function problemOf({ upstreamId, free }: Model, listing: Listing | undefined, ho
 }
 
 /**
- * The rates that differ, band by band, in nano-USD per million tokens, or per request; undefined where one is not priced apart. A band
- * that only one side has is compared with the other's base.
+ * The rates that differ, band by band, in nano-USD per million tokens, or per request; undefined where one is not
+ * priced apart. A band that only one side has is compared with the other's base.
  */
 function changesBetween(ours: Price, theirs: Price) {
   const [ourBands, theirBands] = [bandsOf(ours), bandsOf(theirs)];

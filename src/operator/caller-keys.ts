@@ -68,9 +68,9 @@ export async function openCallerKeys(databaseUrl: string) {
 const pollMs = 500;
 
 /**
- * The keys that callers may use: those of `AUTH_KEYS_FILE` and of the database, which is polled. While it does not answer, those
- * that were read last stand. Without a file, and before a first key was ever added, every long-enough token is accepted. Rejects
- * when they cannot be read at first: who may come in would not be known.
+ * The keys that callers may use: those of `AUTH_KEYS_FILE` and of the database, which is polled. While it does not
+ * answer, those that were read last stand. Without a file, and before a first key was ever added, every long-enough
+ * token is accepted. Rejects when they cannot be read at first: who may come in would not be known.
  */
 export async function pollAcceptedKeys(ofFile: () => AuthKeys | undefined, store: CallerKeyStore, timers: Timers) {
   let stored: AuthKeys | undefined;

@@ -46,8 +46,8 @@ export interface HoldClosing {
 }
 
 /**
- * Ends holds in an operator's name. Decision records get the costs, so that their sums stay the ledger's: by `onClosed` in a process
- * that has records of its own.
+ * Ends holds in an operator's name. Decision records get the costs, so that their sums stay the ledger's: by `onClosed`
+ * in a process that has records of its own.
  */
 export async function closeHolds(
   stores: Pick<OperatorStores, "admin" | "actions"> & {

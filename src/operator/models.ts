@@ -33,8 +33,8 @@ export async function listModels(registry: ModelRegistry, settings: Settings | u
 }
 
 /**
- * The prices that gateways on this database have read from the aggregator's list; none where the policy has switched the price book
- * off or is invalid. Only reads: changes and creates nothing.
+ * The prices that gateways on this database have read from the aggregator's list; none where the policy has switched
+ * the price book off or is invalid. Only reads: changes and creates nothing.
  */
 async function storedPrices({ upstream, databaseUrl, policyPath }: Settings): Promise<PriceBook> {
   const loaded = loadPolicy(policyPath);

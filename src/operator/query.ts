@@ -44,8 +44,8 @@ function words(problem: (word: string) => string | undefined, separator = ",") {
 const wordsIn = (field: keyof typeof filterWords) => words((word) => wordProblem(field, word));
 
 /**
- * Where a list of decisions is limited: the query parameters of `GET decisions`, and of every link to it. All that are given
- * must hold; a comma separates alternatives of one.
+ * Where a list of decisions is limited: the query parameters of `GET decisions`, and of every link to it. All that are
+ * given must hold; a comma separates alternatives of one.
  */
 export const DecisionFilter = RangeQuery.extend({
   goal: text,
@@ -73,8 +73,8 @@ export type DecisionFilter = z.infer<typeof DecisionFilter>;
 const maxRangeMs = 3 * 366 * dayMs;
 
 /**
- * The time that a call is about. A named range begins at a full hour and ends with the hour that is running, so that roll-ups
- * hold it whole, and its two ends name the same requests later on.
+ * The time that a call is about. A named range begins at a full hour and ends with the hour that is running, so that
+ * roll-ups hold it whole, and its two ends name the same requests later on.
  */
 export function namedRange({ range = "24h", from_ms, to_ms }: z.output<typeof RangeQuery>, nowMs: number) {
   const end = Math.floor(nowMs / hourMs) * hourMs + hourMs;

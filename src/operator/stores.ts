@@ -13,8 +13,8 @@ import { openCallerKeys } from "./caller-keys.ts";
 import { isDefect, OperatorProblem } from "./problem.ts";
 
 /**
- * What operators use of a database, beside running gateways; each part is opened by its first use. `threaded`: for a process that
- * serves requests meanwhile.
+ * What operators use of a database, beside running gateways; each part is opened by its first use. `threaded`: for a
+ * process that serves requests meanwhile.
  */
 export function openStores(databaseUrl: string, threaded = false) {
   const all: { close(): Promise<void> }[] = [];
@@ -38,9 +38,9 @@ export function openStores(databaseUrl: string, threaded = false) {
 export type OperatorStores = ReturnType<typeof openStores>;
 
 /**
- * Runs a command's work on the database of the settings, also while gateways use it. Problems end it behind `failed`: `invalid` where
- * the URL names no database of a gateway, else `unavailable`. No database is created: a mistyped path would look like a gateway that
- * has done nothing.
+ * Runs a command's work on the database of the settings, also while gateways use it. Problems end it behind `failed`:
+ * `invalid` where the URL names no database of a gateway, else `unavailable`. No database is created: a mistyped path
+ * would look like a gateway that has done nothing.
  */
 export async function withDatabase<T>(
   { databaseUrl }: Pick<Settings, "databaseUrl">,

@@ -16,7 +16,8 @@ export type Decided = RoutedDecision & {
 
 /**
  * Decides with the ledger's spent and held amounts. The amounts that this node saw last are used first, because reading
- * them costs nothing; before a refusal for lack of budget the store itself is read, so that stale amounts refuse nobody.
+ * them costs nothing; before a refusal for lack of budget the store itself is read, so that stale amounts refuse
+ * nobody.
  */
 export async function decideWithSpend(
   { assessment, configuration, request }: RequestContext,

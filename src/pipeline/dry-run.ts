@@ -43,8 +43,8 @@ export interface DryRunOptions {
 }
 
 /**
- * Decides about one chat request as the chat endpoint would: restricted fields first, then redacted and assessed. Nothing outside is read
- * or written. Throws what the privacy gate throws.
+ * Decides about one chat request as the chat endpoint would: restricted fields first, then redacted and assessed.
+ * Nothing outside is read or written. Throws what the privacy gate throws.
  */
 export function dryRun(received: ChatRequest, options: DryRunOptions): DryRun | Refusal {
   const { configuration, health, spend, stated, nowMs } = options;

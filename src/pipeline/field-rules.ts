@@ -117,8 +117,8 @@ function surchargeOf(forwarded: readonly Found[]): Surcharge {
     fee += rule.fee;
     factor *= rule.factor;
   }
-  // Each fee is at most a million dollars, and there are some dozens of fields: far from what a number can hold … but for
-  // a policy that means it; then the hold is beyond any cap, as it should be.
+  // Each fee is at most a million dollars, and there are some dozens of fields: far from what a number can hold … but
+  // for a policy that means it; then the hold is beyond any cap, as it should be.
   return {
     fee: Math.min(fee, Number.MAX_SAFE_INTEGER) as NanoUsd, // a sum of amounts, and bounded
     factor,

@@ -30,8 +30,8 @@ import { wholeAnswer } from "./respond/whole-answer.ts";
 import { recordAnswer, settleAnswer } from "./settle/settle.ts";
 
 /**
- * The way of one chat request. Each step is a folder beside this file, in this order: assess, decide, execute, respond; settle
- * closes what execute has opened. Never throws for anything that a caller or an upstream can do.
+ * The way of one chat request. Each step is a folder beside this file, in this order: assess, decide, execute, respond;
+ * settle closes what execute has opened. Never throws for anything that a caller or an upstream can do.
  */
 export async function handleChat(received: ChatRequest, ports: Ports, caller: AbortControllerLike): Promise<Reply> {
   const configuration = ports.config();

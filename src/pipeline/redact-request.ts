@@ -39,9 +39,9 @@ export function withRedactedIds(
 }
 
 /**
- * An id that a caller has chosen, fit to be stored and logged. One that is itself a credential (it happens: a script passes
- * the wrong variable) is replaced by a digest, so that it still tells one goal from another and says nothing else.
- * `asWritten`: the text that the caller has sent, where the id is made from it.
+ * An id that a caller has chosen, fit to be stored and logged. One that is itself a credential (it happens: a script
+ * passes the wrong variable) is replaced by a digest, so that it still tells one goal from another and says nothing
+ * else. `asWritten`: the text that the caller has sent, where the id is made from it.
  */
 export function redactId(id: string, privacy: Pick<PrivacyEngine, "redactText">, asWritten = id): string {
   if (privacy.redactText(asWritten).findings.length === 0) return id;

@@ -20,9 +20,9 @@ const askedWaitS = 15;
 const unknownWait: RetryAdvice = { shouldRetry: true, retryAfterS: 2 };
 
 /**
- * Money that is held by running calls is given back where they do not use it, so waiting for them can help. Holds of calls
- * with an unknown outcome are charged in full when they end: waiting for them helps only if their cost becomes known before,
- * so callers get `shouldRetry: false`, and the time when the last blocking hold will have ended.
+ * Money that is held by running calls is given back where they do not use it, so waiting for them can help. Holds of
+ * calls with an unknown outcome are charged in full when they end: waiting for them helps only if their cost becomes
+ * known before, so callers get `shouldRetry: false`, and the time when the last blocking hold will have ended.
  */
 export async function retryAdviceFor(
   { goal, key }: { readonly goal: GoalId; readonly key?: CallerKey | undefined },
@@ -79,8 +79,8 @@ const defaultRetryAfterMs = 60_000;
 
 /**
  * Seconds until the aggregator, or a model that may answer the request, can be tried again; a minute if none is known.
- * After a `failure` with a model available: what the upstream asked for, or the default pause of a rate limit. At least one, at
- * most the longest pause of a rate limit.
+ * After a `failure` with a model available: what the upstream asked for, or the default pause of a rate limit. At least
+ * one, at most the longest pause of a rate limit.
  */
 export function retryAfterOf(
   { decision, snapshot }: RoutedDecision,

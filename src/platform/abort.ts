@@ -12,8 +12,8 @@ export interface AbortControllerLike {
 }
 
 /**
- * A small `AbortController`. Every request has one, and the runtime's own, with its signal and event listeners outside of
- * the JavaScript heap, costs several times as much memory. Listeners are called once.
+ * A small `AbortController`. Every request has one, and the runtime's own, with its signal and event listeners outside
+ * of the JavaScript heap, costs several times as much memory. Listeners are called once.
  */
 export class LightAbortController implements AbortControllerLike, AbortSignalLike {
   aborted = false;

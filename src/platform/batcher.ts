@@ -1,7 +1,7 @@
 /**
- * Batches work that nobody waits for. Items of a kind that are processed together find their code and tables in the processor's
- * caches; processed once per request, between other work, each costs several times as much. A batch is passed on when it has so many
- * items, or when its first is so many milliseconds old.
+ * Batches work that nobody waits for. Items of a kind that are processed together find their code and tables in the
+ * processor's caches; processed once per request, between other work, each costs several times as much. A batch is
+ * passed on when it has so many items, or when its first is so many milliseconds old.
  */
 export function createBatcher<T>(size: number, withinMs: number, onFlush: (batch: readonly T[]) => void) {
   let batch: T[] = [];

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 
 /**
- * Leaves memory out of core dumps of this process and of those that it starts (Linux): keys of the environment, prompts and answers
- * would be in a file that nobody expects. Stacks are left out with it; registers and loaded files remain.
+ * Leaves memory out of core dumps of this process and of those that it starts (Linux): keys of the environment, prompts
+ * and answers would be in a file that nobody expects. Stacks are left out with it; registers and loaded files remain.
  */
 export function leaveMemoryOutOfCoreDumps(): void {
   try {

@@ -1,6 +1,6 @@
 /**
- * Gives ticks of the event loop to work that takes tens of milliseconds: one waiter a tick, in order of arrival. So two such pieces
- * of work, of one request or of two, never run without other requests being served in between.
+ * Gives ticks of the event loop to work that takes tens of milliseconds: one waiter a tick, in order of arrival. So two
+ * such pieces of work, of one request or of two, never run without other requests being served in between.
  */
 function oneTaskPerTick(): () => Promise<void> {
   const waiting: (() => void)[] = [];

@@ -6,10 +6,10 @@ interface Entry<Key, Value> {
 }
 
 /**
- * The bounded cache of the house: a map that holds at most `max` entries and removes the oldest for a new one; an entry is as
- * old as its last `set` or `use`. The order is a list of its own: a `Map` of this
- * runtime keeps the places of deleted entries for a while, so finding its first entry means walking over all that were deleted
- * before it. With 20,000 entries that took 250,000 instructions.
+ * The bounded cache of the house: a map that holds at most `max` entries and removes the oldest for a new one; an entry
+ * is as old as its last `set` or `use`. The order is a list of its own: a `Map` of this runtime keeps the places of
+ * deleted entries for a while, so finding its first entry means walking over all that were deleted before it. With
+ * 20,000 entries that took 250,000 instructions.
  */
 export class LruMap<Key, Value> {
   readonly #max: number;

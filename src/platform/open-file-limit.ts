@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * The soft limit of open files (`ulimit -n`) as Linux states it in `/proc/self/limits`; infinite where there is none, undefined on
- * other systems.
+ * The soft limit of open files (`ulimit -n`) as Linux states it in `/proc/self/limits`; infinite where there is none,
+ * undefined on other systems.
  */
 export function openFileLimit(): number | undefined {
   try {

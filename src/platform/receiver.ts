@@ -1,6 +1,6 @@
 /**
- * Gets one value of a source, in the very event of a socket that brings it: a promise for each event of a stream would cost as much
- * as the event itself. Must not throw; may read again at once.
+ * Gets one value of a source, in the very event of a socket that brings it: a promise for each event of a stream would
+ * cost as much as the event itself. Must not throw; may read again at once.
  */
 export interface Receiver<T> {
   onValue(value: T): void;

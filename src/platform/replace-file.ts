@@ -2,8 +2,8 @@ import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 
 /**
- * Replaces a file atomically, keeping its mode: readers see the old text or the new one. `check` gets the path of the new file
- * first, and returns a reason not to use it. Returns that reason; undefined when the file was replaced.
+ * Replaces a file atomically, keeping its mode: readers see the old text or the new one. `check` gets the path of the
+ * new file first, and returns a reason not to use it. Returns that reason; undefined when the file was replaced.
  */
 export function replaceFile(
   path: string,

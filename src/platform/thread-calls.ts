@@ -33,8 +33,8 @@ export class ThreadCalls<Request> {
   }
 
   /**
-   * Rejects with the message of what the thread threw, or with why the thread has ended. `cloned`: for long texts, whose copy costs a
-   * fifth of their JSON.
+   * Rejects with the message of what the thread threw, or with why the thread has ended. `cloned`: for long texts,
+   * whose copy costs a fifth of their JSON.
    */
   call<T>(request: Request, cloned = false): Promise<T> {
     if (this.#ended !== undefined) return Promise.reject(this.#errorOf(this.#ended, undefined));
@@ -72,8 +72,8 @@ export class ThreadCalls<Request> {
 declare const self: Worker;
 
 /**
- * In a worker thread: answers each call of `ThreadCalls` with what `run` returns, or with the message of what it throws and what
- * `kindOf` says of it.
+ * In a worker thread: answers each call of `ThreadCalls` with what `run` returns, or with the message of what it throws
+ * and what `kindOf` says of it.
  */
 export function answerCalls<Request>(
   run: (request: Request) => unknown,

@@ -41,9 +41,9 @@ function ring(): Timer {
 }
 
 /**
- * Deadlines for thousands of calls and streams: setting and cancelling one links and unlinks it. After a stall of the process they
- * fire when what has arrived meanwhile was read. A callback that throws does not keep the others from being called; its error surfaces
- * as an uncaught one.
+ * Deadlines for thousands of calls and streams: setting and cancelling one links and unlinks it. After a stall of the
+ * process they fire when what has arrived meanwhile was read. A callback that throws does not keep the others from
+ * being called; its error surfaces as an uncaught one.
  */
 export function timerWheel(options: TimerWheelOptions): TimerWheel {
   const { clock, granularityMs = 20, every = unreferencedInterval, afterReading = twoImmediates } = options;
@@ -71,8 +71,9 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
   }
 
   /**
-   * What peers have sent during a stall of the process is read after the timers. A deadline that fired before would blame a peer for
-   * silence that was ours. Only what was due when the stall was seen fires after that reading: another stall may have come since.
+   * What peers have sent during a stall of the process is read after the timers. A deadline that fired before would
+   * blame a peer for silence that was ours. Only what was due when the stall was seen fires after that reading: another
+   * stall may have come since.
    */
   function turn(): void {
     const nowMs = clock.monotonic();
@@ -144,8 +145,8 @@ function dueTimers(wheel: readonly Timer[], doneTick: number, tick: number): rea
 function unlink(timer: Timer): void {
   timer.before.after = timer.after;
   timer.after.before = timer.before;
-  // A finished timer must not reference those that were set after it: one that the collector has promoted would keep the whole
-  // chain alive until the next full collection.
+  // A finished timer must not reference those that were set after it: one that the collector has promoted would keep
+  // the whole chain alive until the next full collection.
   timer.before = timer.after = timer;
 }
 

@@ -33,8 +33,8 @@ export interface PreviousAnswer {
 }
 
 /**
- * The decision record of a request that has ended, but for its number, which the store gives it. Not made while the caller waits.
- * Members that are undefined are not written: what `completeRecord` fills in is left out here.
+ * The decision record of a request that has ended, but for its number, which the store gives it. Not made while the
+ * caller waits. Members that are undefined are not written: what `completeRecord` fills in is left out here.
  */
 export function buildRecord(request: RequestRecord, context: RecordContext): StoredRecord {
   const { routed, decision, timings, answeredBy, atMs } = request;

@@ -3,9 +3,10 @@ import { Action, Alias, Cause, RoutingTask, RuntimeState, TaskKind } from "#doma
 import { requestOutcomes } from "./record.ts";
 
 /**
- * A decision record: what was asked, decided, answered and paid, once per request and per refusal. The JSON of the API, of the
- * command line and of the database alike. Money is whole nano-USD, times are milliseconds since the epoch (`at_ms`), durations
- * end in `_ms`. Numbers, enum words, model keys, ids and why calls failed; never text of a prompt or an answer, never a secret.
+ * A decision record: what was asked, decided, answered and paid, once per request and per refusal. The JSON of the API,
+ * of the command line and of the database alike. Money is whole nano-USD, times are milliseconds since the epoch
+ * (`at_ms`), durations end in `_ms`. Numbers, enum words, model keys, ids and why calls failed; never text of a prompt
+ * or an answer, never a secret.
  */
 
 const nanoUsd = z.int().min(0);

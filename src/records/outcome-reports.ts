@@ -28,8 +28,8 @@ interface Caller {
 }
 
 /**
- * What callers report of decisions, written behind the requests: reports of one decision are merged, those of one block are
- * written together, and callers take turns.
+ * What callers report of decisions, written behind the requests: reports of one decision are merged, those of one block
+ * are written together, and callers take turns.
  */
 export class OutcomeReports {
   readonly #write: Write;

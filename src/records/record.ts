@@ -5,8 +5,9 @@ import type { Alias, AskFeatures, RoutingDecision, RoutingTask, RuntimeState } f
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 
 /**
- * What was asked, decided, answered and paid: one record per chat request, the one source of its log line, its metrics and
- * what a dashboard shows. It holds features, numbers, ids and why calls failed; never text of a prompt or an answer, never a secret.
+ * What was asked, decided, answered and paid: one record per chat request, the one source of its log line, its metrics
+ * and what a dashboard shows. It holds features, numbers, ids and why calls failed; never text of a prompt or an
+ * answer, never a secret.
  */
 export interface RequestRecord {
   readonly requestId: string;

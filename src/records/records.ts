@@ -36,8 +36,9 @@ const filterValues = {
 type FilterField = keyof typeof filterValues;
 
 /**
- * A record passes if every field matches. Several values of a field are alternatives; "" matches a record without a value. A model is
- * the one that answered, else the chosen one; a status may be a class (`4xx`); a redaction is a rule that found something, or `any`.
+ * A record passes if every field matches. Several values of a field are alternatives; "" matches a record without a
+ * value. A model is the one that answered, else the chosen one; a status may be a class (`4xx`); a redaction is a rule
+ * that found something, or `any`.
  */
 export type RecordFilter = Partial<TimeRange> & { readonly [F in FilterField]?: string | readonly string[] };
 
@@ -156,9 +157,10 @@ export interface RecordPage {
 }
 
 /**
- * What is summed. `requests` count a flood's repeated refusals; `baseline`: what the same tokens would have cost on the senior model,
- * only where that is known, and `baseline_cost` is what those requests are proven to cost; `output_tokens` were written in `output_ms` (streams);
- * `switch_nano_usd`: what changes of model within a conversation cost more than staying, negative where they saved.
+ * What is summed. `requests` count a flood's repeated refusals; `baseline`: what the same tokens would have cost on the
+ * senior model, only where that is known, and `baseline_cost` is what those requests are proven to cost;
+ * `output_tokens` were written in `output_ms` (streams); `switch_nano_usd`: what changes of model within a conversation
+ * cost more than staying, negative where they saved.
  */
 export const amountColumns = [
   "requests",

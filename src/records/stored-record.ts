@@ -14,8 +14,8 @@ export type StoredInputs = Sparse<Omit<DecisionInputs, "task" | "runtime">, "siz
 };
 
 /**
- * A decision record as it is built and stored: what is null, empty or usual is absent, and so is what other fields say. It takes some
- * 60 % of the bytes. Records of earlier releases, in which nothing is absent, are of this type too.
+ * A decision record as it is built and stored: what is null, empty or usual is absent, and so is what other fields say.
+ * It takes some 60 % of the bytes. Records of earlier releases, in which nothing is absent, are of this type too.
  */
 export type StoredRecord = Sparse<
   Omit<DecisionRecord, "attempts" | "inputs" | "timings">,

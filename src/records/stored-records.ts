@@ -39,8 +39,8 @@ const maxCorrections = 100;
 const maxSideWrites = 1_000;
 
 /**
- * Decision records in the database, written behind the requests in batches. The database is opened by its first use. Reading rejects when
- * it cannot be reached; what is added never waits and never fails.
+ * Decision records in the database, written behind the requests in batches. The database is opened by its first use.
+ * Reading rejects when it cannot be reached; what is added never waits and never fails.
  */
 export class StoredRecords extends RecordStore {
   readonly #options: StoredRecordsOptions;
@@ -84,8 +84,8 @@ export class StoredRecords extends RecordStore {
   }
 
   /**
-   * Queues a record to be written. It is made then, with the store's salt: what is made and written at once is still in the processor's
-   * caches. What does not fit is dropped and counted.
+   * Queues a record to be written. It is made then, with the store's salt: what is made and written at once is still in
+   * the processor's caches. What does not fit is dropped and counted.
    */
   add(make: (salt: number) => StoredRecord): void {
     if (this.#closed || this.#waiting.length >= maxWaiting) {
@@ -262,8 +262,8 @@ export class StoredRecords extends RecordStore {
   }
 
   /**
-   * Calls back with each new record that passes the filter, within a second; also with those of other processes with the same store.
-   * While the store does not answer it is tried again. Returns a function that ends the subscription.
+   * Calls back with each new record that passes the filter, within a second; also with those of other processes with
+   * the same store. While the store does not answer it is tried again. Returns a function that ends the subscription.
    */
   subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void {
     const read = this.follow();

@@ -13,8 +13,8 @@ const freshMs = 3_000;
 const maxLookedUp = 5_000;
 
 /**
- * Tasks in this process, and those in trouble in the store, for other nodes and later processes. No request waits for the store: the
- * first one of a task that this process does not know is routed without what the store has.
+ * Tasks in this process, and those in trouble in the store, for other nodes and later processes. No request waits for
+ * the store: the first one of a task that this process does not know is routed without what the store has.
  */
 export function storedTaskMemory({ records, shared }: StoredTaskMemoryOptions): TaskMemory {
   const own = inMemoryTaskMemory();

@@ -2,8 +2,8 @@ import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 
 /**
- * What the simulated models say: pure, the same words for the same request. Different for each role, so that a reader of the
- * answer sees where the gateway sent the request, and always saying that no language model was asked.
+ * What the simulated models say: pure, the same words for the same request. Different for each role, so that a reader
+ * of the answer sees where the gateway sent the request, and always saying that no language model was asked.
  */
 
 export interface AnswerContent {

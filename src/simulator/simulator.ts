@@ -10,9 +10,9 @@ import { objectOr } from "./simulated-answer.ts";
 import { Account, type Behaviour, type RecordedRequest, SimulatedExchange } from "./simulated-exchange.ts";
 
 /**
- * An aggregator of models on loopback. Without a script it is the upstream of demo mode and answers every request as a real
- * one would, marked as simulated; with one, each request gets the scripted behaviour. In both cases it
- * records its requests and keeps a bill of its own, against which tests compare the gateway's ledger.
+ * An aggregator of models on loopback. Without a script it is the upstream of demo mode and answers every request as a
+ * real one would, marked as simulated; with one, each request gets the scripted behaviour. In both cases it records its
+ * requests and keeps a bill of its own, against which tests compare the gateway's ledger.
  */
 export interface SimulatorOptions {
   /** The registry's models, read again for each request: prices, ids and roles. */

@@ -66,8 +66,8 @@ export type JsonReply =
   | FailedQuery;
 
 /**
- * GETs JSON at `{baseUrl}{path}`, over the HTTP client that calls use: the same proxies and certificates; redirects are not
- * followed. The JSON is not validated. Never rejects.
+ * GETs JSON at `{baseUrl}{path}`, over the HTTP client that calls use: the same proxies and certificates; redirects are
+ * not followed. The JSON is not validated. Never rejects.
  */
 export async function getJson(query: AggregatorQuery, path: string): Promise<JsonReply> {
   const { apiKey, signal, timeoutMs, maxBytes } = query;

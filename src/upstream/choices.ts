@@ -16,8 +16,9 @@ interface ReadChoice {
 }
 
 /**
- * Brings a choice into the format's own form, in place: its index, its message or delta with text for content, and its finish reason;
- * or says why it is none. `at` is its place in the list. `begun`: its message has come in pieces, so a whole one repeats them.
+ * Brings a choice into the format's own form, in place: its index, its message or delta with text for content, and its
+ * finish reason; or says why it is none. `at` is its place in the list. `begun`: its message has come in pieces, so a
+ * whole one repeats them.
  */
 export function readChoice(
   choice: Json,

@@ -207,8 +207,8 @@ function unsentMessage({ code, stage, proxyStatus }: ConnectionError): string {
 }
 
 /**
- * The failure that an exchange or a read of its body ended with. Of errors that are not ours only the code is used: their
- * message may name the URL.
+ * The failure that an exchange or a read of its body ended with. Of errors that are not ours only the code is used:
+ * their message may name the URL.
  * @param answered whether headers of an answer had come
  */
 export function transportFailure(error: unknown, answered: boolean): UpstreamFailure {

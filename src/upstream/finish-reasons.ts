@@ -7,8 +7,9 @@ export type FinishReason = (typeof formatWords)[number];
 const known: ReadonlySet<Json | undefined> = new Set(formatWords);
 
 /**
- * What makers say instead, by a part of the word without its separators and in lower case: `end_turn`, `END-TURN` and `endTurn`
- * are one. The first row that matches counts; a word of no row ends an answer as `stop` does. The last column is where it was seen.
+ * What makers say instead, by a part of the word without its separators and in lower case: `end_turn`, `END-TURN` and
+ * `endTurn` are one. The first row that matches counts; a word of no row ends an answer as `stop` does. The last column
+ * is where it was seen.
  */
 const dialects: readonly (readonly [part: string, meaning: FinishReason | "none" | "failure", seenAt: string])[] = [
   ["unspecified", "none", "Gemini: FINISH_REASON_UNSPECIFIED"],

@@ -11,8 +11,8 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * A body as JSON, in pieces: what is the same as received as the bytes that were received, and the rest written anew. Members
- * are the same where they are the same objects, or equal texts, numbers or literals; messages one by one.
+ * A body as JSON, in pieces: what is the same as received as the bytes that were received, and the rest written anew.
+ * Members are the same where they are the same objects, or equal texts, numbers or literals; messages one by one.
  */
 export function spliceBody(body: JsonObject, received: ReceivedBody): Uint8Array[] {
   const { bytes, parsed, members, messages } = received;

@@ -9,8 +9,9 @@ import type { FinishReason } from "./finish-reasons.ts";
 /** The aggregator as the pipeline sees it: one call, one answer. Retries, money and health are the pipeline's. */
 export interface Upstream {
   /**
-   * Posts one chat completion. Resolves when the answer is known to be good so far: a whole JSON answer, or a stream whose
-   * first meaningful event has come; otherwise a failure. Never rejects. `signal` aborts the call in any phase, at once.
+   * Posts one chat completion. Resolves when the answer is known to be good so far: a whole JSON answer, or a stream
+   * whose first meaningful event has come; otherwise a failure. Never rejects. `signal` aborts the call in any phase,
+   * at once.
    */
   send(call: UpstreamCall, signal: AbortSignalLike): Promise<UpstreamReply>;
 }
@@ -26,8 +27,8 @@ export interface AnswerLimits {
 }
 
 /**
- * Far above what models write (128,000 tokens are half a megabyte), and little enough that a few such answers at a time do not
- * fill the memory: a value of two bytes takes about a hundred once it is parsed.
+ * Far above what models write (128,000 tokens are half a megabyte), and little enough that a few such answers at a time
+ * do not fill the memory: a value of two bytes takes about a hundred once it is parsed.
  */
 export const answerLimits: AnswerLimits = {
   maxAnswerBytes: 32 * 1_048_576,
@@ -109,8 +110,8 @@ export interface UsageReport {
 }
 
 /**
- * One event of a stream. The last one is always `end` or `broken`. What ends a stream well is its content, never a clean close:
- * `[DONE]`, or a finish reason of every choice that no output has followed.
+ * One event of a stream. The last one is always `end` or `broken`. What ends a stream well is its content, never a
+ * clean close: `[DONE]`, or a finish reason of every choice that no output has followed.
  */
 export type UpstreamEvent = ChunkEvent | ChunkRun | StreamEnd | BrokenStream;
 

@@ -48,11 +48,12 @@ const maxTokens = 2 ** 31 - 1;
 type Statement = UsageReport | "defective" | undefined;
 
 /**
- * Reads a usage object of any dialect. Tokens and cost are read independently: counts that are absent or impossible leave
- * `usage` out, an absent cost leaves `costNanoUsd` out, and without either it says nothing. Nothing is ever taken for zero.
+ * Reads a usage object of any dialect. Tokens and cost are read independently: counts that are absent or impossible
+ * leave `usage` out, an absent cost leaves `costNanoUsd` out, and without either it says nothing. Nothing is ever taken
+ * for zero.
  *
- * With `is_byok` the aggregator charges its fee (`cost`) and the model's host charges the operator's own account for the
- * rest (`cost_details.upstream_inference_cost`): both are owed. Without it that detail is part of the cost already.
+ * With `is_byok` the aggregator charges its fee (`cost`) and the model's host charges the operator's own account for
+ * the rest (`cost_details.upstream_inference_cost`): both are owed. Without it that detail is part of the cost already.
  */
 function statementIn(usage: Json | undefined): Statement {
   if (!isObject(usage)) return undefined;
@@ -78,7 +79,8 @@ export function usageReport(usage: Json | undefined): UsageReport {
 
 /**
  * The tokens of a usage object. What the total has beyond prompt and completion is output, and so is reasoning that the
- * completion cannot contain: some makers count it apart. What the prompt cannot contain of the cache's figures is beside it.
+ * completion cannot contain: some makers count it apart. What the prompt cannot contain of the cache's figures is
+ * beside it.
  */
 function tokensIn(usage: JsonObject): TokenUsage | undefined {
   const prompt = countIn(usage, names.prompt);
@@ -132,8 +134,8 @@ function detailIn(usage: JsonObject, among: readonly (readonly string[])[]): num
 }
 
 /**
- * US dollars as a number or as decimal text, rounded up to whole nano-dollars; NaN for what is no amount. More than an amount
- * can hold is the most that it can: an absurd figure must be visible as one, and not count as absent.
+ * US dollars as a number or as decimal text, rounded up to whole nano-dollars; NaN for what is no amount. More than an
+ * amount can hold is the most that it can: an absurd figure must be visible as one, and not count as absent.
  */
 function costIn(value: Json | undefined): number | undefined {
   if (value === undefined) return undefined;
@@ -207,8 +209,8 @@ export class UsageReader {
 }
 
 /**
- * The report after one more. Counts and costs only grow: a later report with less must not make the call cheaper, and one that
- * grew without a cost is priced by its tokens, because an earlier cost does not belong to later counts.
+ * The report after one more. Counts and costs only grow: a later report with less must not make the call cheaper, and
+ * one that grew without a cost is priced by its tokens, because an earlier cost does not belong to later counts.
  */
 function laterReport(before: UsageReport, after: UsageReport): UsageReport {
   const [countedBefore, counted] = [allTokens(before), allTokens(after)];

@@ -26,8 +26,8 @@ export async function beginningOf(
 }
 
 /**
- * Reads the rest of a body that begins with `first`, to its end or to `maxBytes`, whichever comes first. Each read has the `idle`
- * deadline. The text is not whole where it exceeds the bound. Rejects with the error of the read.
+ * Reads the rest of a body that begins with `first`, to its end or to `maxBytes`, whichever comes first. Each read has
+ * the `idle` deadline. The text is not whole where it exceeds the bound. Rejects with the error of the read.
  */
 export async function readBody(
   first: string,

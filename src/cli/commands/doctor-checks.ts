@@ -125,8 +125,8 @@ const timing = { clock: systemClock, timers: timerWheel({ clock: systemClock }),
 type Aggregator = Settings["upstream"] & { readonly kind: "aggregator" };
 
 /**
- * With the HTTP client, proxies and certificates of calls, and without cost. Servers without a page about the key mostly require a
- * key for their list of models.
+ * With the HTTP client, proxies and certificates of calls, and without cost. Servers without a page about the key
+ * mostly require a key for their list of models.
  */
 export async function checkUpstream({ baseUrl, apiKey }: Aggregator): Promise<readonly Check[]> {
   const address = { baseUrl, ...(apiKey === undefined ? {} : { apiKey }), ...timing };

@@ -91,8 +91,8 @@ function problemsInFiles({ policyPath, registryPath, authKeysFile }: ConfiguredF
 }
 
 /**
- * Waits for SIGTERM or Ctrl-C and drains; a second signal skips to flushing the ledger. An uncaught error drains too and
- * ends in exit code 1: a process that does not know its own state must not go on spending money.
+ * Waits for SIGTERM or Ctrl-C and drains; a second signal skips to flushing the ledger. An uncaught error drains too
+ * and ends in exit code 1: a process that does not know its own state must not go on spending money.
  */
 function untilStopped(
   gateway: Gateway,

@@ -31,8 +31,8 @@ const maxUnanswered = 2;
 const collectWithinMs = 1_000;
 
 /**
- * Runs `WORKERS` processes of this same command on one port. Ends when all have ended: 0 after a signal to stop, else the exit code
- * of those that could not start. Throws when the port is taken.
+ * Runs `WORKERS` processes of this same command on one port. Ends when all have ended: 0 after a signal to stop, else
+ * the exit code of those that could not start. Throws when the port is taken.
  */
 export async function superviseWorkers(settings: Settings, env: NodeJS.ProcessEnv, log: Log): Promise<number> {
   claimPort(settings.host, settings.port);
@@ -132,8 +132,9 @@ export async function superviseWorkers(settings: Settings, env: NodeJS.ProcessEn
 }
 
 /**
- * Claims the port until this process ends, also while none of its workers listens. Workers share their port through `reusePort`;
- * without the claim the system would let a second gateway share it, with other settings and another database.
+ * Claims the port until this process ends, also while none of its workers listens. Workers share their port through
+ * `reusePort`; without the claim the system would let a second gateway share it, with other settings and another
+ * database.
  */
 function claimPort(hostname: string, port: number): void {
   const socket = { data() {} };

@@ -22,8 +22,9 @@ const csrfHeader = "x-smart-gateway-csrf";
 const proxyHeaders = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 
 /**
- * Who may come in. Without a token: callers of this machine, under a name of this machine, with no trace of a proxy. With a
- * token: whoever knows it, from wherever, because a proxy on this machine makes every caller look like one of it.
+ * Who may come in. Without a token: callers of this machine, under a name of this machine, with no trace of a proxy.
+ * With a token: whoever knows it, from wherever, because a proxy on this machine makes every caller look like one of
+ * it.
  */
 export function dashboardAccess({ token, allowedHosts, clock, ended }: AccessOptions) {
   const limit = new LoginLimit();

@@ -6,8 +6,9 @@ export const sessionMs = 12 * 3_600_000;
 const cookieName = "smart_gateway_dashboard";
 
 /**
- * Sessions without a store: the cookie holds name and expiry, signed with a key that is made from the dashboard's token. So every
- * node with the same token knows the session, and another token ends all. The audit log knows which ones users have ended.
+ * Sessions without a store: the cookie holds name and expiry, signed with a key that is made from the dashboard's
+ * token. So every node with the same token knows the session, and another token ends all. The audit log knows which
+ * ones users have ended.
  */
 export class SessionCookies {
   readonly #key: Uint8Array;

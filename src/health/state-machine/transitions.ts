@@ -14,9 +14,9 @@ import {
 } from "./model-health.ts";
 
 /**
- * The health of one model as a table: what each event makes of each state. Pure; time, jitter and rules come in with the
- * event; timers and notifications belong to the registry. A missing cell does not compile. docs/health.md shows the same table
- * in prose.
+ * The health of one model as a table: what each event makes of each state. Pure; time, jitter and rules come in with
+ * the event; timers and notifications belong to the registry. A missing cell does not compile. docs/health.md shows the
+ * same table in prose.
  */
 type Cell<S extends HealthState, K extends EventKind> = (
   from: Health<S>,
@@ -46,8 +46,8 @@ export const quarantine = { baseMs: 1_800_000, maxMs: 86_400_000 };
 const healthyMsPerQuarantine = 86_400_000;
 
 /**
- * Changes the state. Evidence is kept between states that serve (an attempt begun while HEALTHY may speak in DEGRADED), and
- * starts anew wherever the model stopped, or began again, to be served.
+ * Changes the state. Evidence is kept between states that serve (an attempt begun while HEALTHY may speak in DEGRADED),
+ * and starts anew wherever the model stopped, or began again, to be served.
  */
 function enter<S extends HealthState>(
   state: S,
@@ -126,8 +126,8 @@ function tripped(from: Health, reason: string, said: Failure, at: TransitionCont
 }
 
 /**
- * The pause doubles with each failed probe, up to a quarter of the time that the model has been out: after an outage of a minute
- * nobody waits for minutes. What pauses cost is money, because callers are served by dearer models meanwhile.
+ * The pause doubles with each failed probe, up to a quarter of the time that the model has been out: after an outage of
+ * a minute nobody waits for minutes. What pauses cost is money, because callers are served by dearer models meanwhile.
  */
 function unhealthy(from: Health, reason: string, said: Failure, at: TransitionContext): Health {
   const { open_base_ms: baseMs, open_max_ms } = at.rules;

@@ -12,8 +12,8 @@ const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Most JSON values in a caller's body. A history of 5,000 messages has about 40,000; a value of two characters takes about a
- * hundred bytes of memory once it is parsed.
+ * Most JSON values in a caller's body. A history of 5,000 messages has about 40,000; a value of two characters takes
+ * about a hundred bytes of memory once it is parsed.
  */
 const maxRequestValues = 100_000;
 

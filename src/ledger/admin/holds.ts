@@ -3,9 +3,9 @@ import { holdStateSql } from "#ledger/shared-sql.ts";
 import type { Query } from "./audit.ts";
 
 /**
- * Money that is held, or was charged without proof, as an operator sees it. `live`: its gateway runs and the call ends by
- * itself. `orphaned`: its gateway has died and no other has taken the hold over yet. `unresolved`: nobody knows what the
- * call cost; charged in full at `untilMs`. `charged`: that has happened.
+ * Money that is held, or was charged without proof, as an operator sees it. `live`: its gateway runs and the call ends
+ * by itself. `orphaned`: its gateway has died and no other has taken the hold over yet. `unresolved`: nobody knows what
+ * the call cost; charged in full at `untilMs`. `charged`: that has happened.
  */
 export interface LedgerHold {
   readonly id: ReservationId;

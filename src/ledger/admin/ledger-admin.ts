@@ -23,8 +23,8 @@ const answerLimitMs = 60_000;
 const maxOperatorBatch = 128;
 
 /**
- * `begin`: a transaction that reads one state of all tables, as a balance taken while money moves would not balance. `now`: the store's
- * clock, in milliseconds since the epoch. `newestReason`: of the newest entry of reservation `r`.
+ * `begin`: a transaction that reads one state of all tables, as a balance taken while money moves would not balance.
+ * `now`: the store's clock, in milliseconds since the epoch. `newestReason`: of the newest entry of reservation `r`.
  */
 const dialects = {
   sqlite: {
@@ -43,8 +43,8 @@ const dialects = {
 } as const;
 
 /**
- * Opens the ledger of a database URL. Rejects when it cannot be reached or was written by a newer release. `threaded`: for a
- * process that serves requests meanwhile; an SQLite file is read in a thread of its own.
+ * Opens the ledger of a database URL. Rejects when it cannot be reached or was written by a newer release. `threaded`:
+ * for a process that serves requests meanwhile; an SQLite file is read in a thread of its own.
  */
 export async function openLedgerAdmin(databaseUrl: string, threaded = false) {
   const { database, commit } = await openStore(databaseUrl, threaded);
@@ -64,8 +64,8 @@ export async function openLedgerAdmin(databaseUrl: string, threaded = false) {
     /** Money that is held now (and what was charged without proof), with totals of all that the filter lets through. */
     holds: async (filter: HoldFilter) => readHolds(query, newestReason, filter, await now()),
     /**
-     * Closes reservations in an operator's name, by the same rules and under the same locks as a gateway; at most 128 in one
-     * call. What was closed meanwhile is left as it is. Running gateways see the change at once.
+     * Closes reservations in an operator's name, by the same rules and under the same locks as a gateway; at most 128
+     * in one call. What was closed meanwhile is left as it is. Running gateways see the change at once.
      */
     async resolve(operator: string, resolutions: readonly Resolution[]): Promise<readonly LedgerNotice[]> {
       if (resolutions.length > maxOperatorBatch) throw new RangeError(`at most ${maxOperatorBatch} at once`);
@@ -160,8 +160,8 @@ async function openPostgres(url: string): Promise<AdminStore> {
 }
 
 /**
- * The hard cap that an account is held to: an operator's own, else the policy's as given, in nano-USD. An account of a day that is
- * over keeps the one that it ended with; null where none is known.
+ * The hard cap that an account is held to: an operator's own, else the policy's as given, in nano-USD. An account of a
+ * day that is over keeps the one that it ended with; null where none is known.
  */
 export function hardCapOf({ id, hard, ownHard }: AccountRow, caps: Caps, today: string): number | null {
   if (ownHard !== null) return ownHard;

@@ -38,10 +38,10 @@ interface Locks {
 }
 
 /**
- * Commits a batch in two messages: the first locks and reads, the second writes and commits; between them the rules decide. Of an
- * account that nodes share it locks this node's share, and more only where that is short. Rows are locked by one statement for each
- * table, in the order of their keys, accounts before shares; they are read by a later one, so that it sees what whoever held a
- * lock before has written.
+ * Commits a batch in two messages: the first locks and reads, the second writes and commits; between them the rules
+ * decide. Of an account that nodes share it locks this node's share, and more only where that is short. Rows are locked
+ * by one statement for each table, in the order of their keys, accounts before shares; they are read by a later one, so
+ * that it sees what whoever held a lock before has written.
  */
 export class BatchCommitter {
   readonly #session: PostgresSession;

@@ -24,8 +24,8 @@ const pruneLimitMs = 10_000;
 /** A query of the open holds takes no longer than this, because reads of balances wait behind it. */
 const maxHoldsQueryMs = 300;
 /**
- * A reservation expires at least a minute after it is made, and is visible seconds after that at most; so none that expired
- * this long ago can still appear.
+ * A reservation expires at least a minute after it is made, and is visible seconds after that at most; so none that
+ * expired this long ago can still appear.
  */
 const sweepMarginMs = 120_000;
 /** A node that starts looks this far behind the mark of the others, should their clock have been ahead. */

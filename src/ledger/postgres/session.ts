@@ -31,8 +31,8 @@ const timelineSql = "substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)"
 
 const limits = { lock_timeout: "400ms", statement_timeout: "900ms", idle_in_transaction_session_timeout: "2s" };
 /**
- * An answer means that the commit is on disk: a database that is set to answer earlier is asked to wait for this one. Looked at in
- * each transaction, as the setting can change at any time.
+ * An answer means that the commit is on disk: a database that is set to answer earlier is asked to wait for this one.
+ * Looked at in each transaction, as the setting can change at any time.
  */
 const durability = `set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
   ELSE current_setting('synchronous_commit') END, true)`;

@@ -30,8 +30,8 @@ export function numberOf(row: PostgresRow | undefined, column: string): number {
 }
 
 /**
- * The second message of a batch. The rows are locked and their new values are decided, so each update also names values that it
- * expects; a row count that differs divides by zero, and the whole message is rolled back.
+ * The second message of a batch. The rows are locked and their new values are decided, so each update also names values
+ * that it expects; a row count that differs divides by zero, and the whole message is rolled back.
  */
 export function writeMessage(changes: LedgerChanges, last: string): string {
   const { accounts, shares, grants, inserted, updated, entries, lookups } = changes;

@@ -29,9 +29,10 @@ const batchSize = 16;
 const concurrency = 4;
 
 /**
- * Settles calls of unknown outcome by what the aggregator says it has billed: in the background, some at a time, each
- * a few times with growing pauses, because its record appears some seconds after the call. Pending lookups are kept in
- * the store, so whichever gateway runs asks it. What was charged meanwhile is corrected. Returns a function that ends it.
+ * Settles calls of unknown outcome by what the aggregator says it has billed: in the background, some at a time, each a
+ * few times with growing pauses, because its record appears some seconds after the call. Pending lookups are kept in
+ * the store, so whichever gateway runs asks it. What was charged meanwhile is corrected. Returns a function that ends
+ * it.
  */
 export function startBillingLookup(options: BillingLookupOptions): () => void {
   const { timers, random } = options;

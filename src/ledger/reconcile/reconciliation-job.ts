@@ -53,8 +53,9 @@ const jitterShare = 0.2;
 const lastReadingMs = 120_000;
 
 /**
- * Reads the aggregator's own count of the day about every hour, and once more shortly before the UTC day ends, beside the
- * ledger's: the aggregator tells a day's count only on that day. Nothing that it does can fail a start or a request.
+ * Reads the aggregator's own count of the day about every hour, and once more shortly before the UTC day ends, beside
+ * the ledger's: the aggregator tells a day's count only on that day. Nothing that it does can fail a start or a
+ * request.
  */
 export class ReconciliationJob {
   readonly #options: ReconciliationJobOptions;
@@ -141,8 +142,8 @@ const smallestNotable = 100_000_000;
 const notableShare = 0.05;
 
 /**
- * Whether the two differ by more than is known not to be known: above 0.10 USD and 5 %. Money that is held may have been billed
- * already, and what was charged without proof may never have been.
+ * Whether the two differ by more than is known not to be known: above 0.10 USD and 5 %. Money that is held may have
+ * been billed already, and what was charged without proof may never have been.
  */
 export function isNotable(reconciliation: Reconciliation): boolean {
   const difference = differenceOf(reconciliation);

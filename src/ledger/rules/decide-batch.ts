@@ -20,8 +20,9 @@ import { WorkingRows } from "./working-rows.ts";
  * The rules of the ledger, pure: what a batch of operations does to the rows it touches. Each store locks and reads the
  * rows, calls `decideBatch`, and writes the changes in the same transaction; so no store has rules of its own.
  *
- * Operations are applied in their order; the caller puts resolutions before what asks for money. Throws for no input that the types allow.
- * `short`: it cannot be decided by what is locked of these accounts. Nothing of it counts then, and it is to be decided anew with more.
+ * Operations are applied in their order; the caller puts resolutions before what asks for money. Throws for no input
+ * that the types allow. `short`: it cannot be decided by what is locked of these accounts. Nothing of it counts then,
+ * and it is to be decided anew with more.
  */
 export function decideBatch(
   batch: LedgerBatch,

@@ -135,7 +135,7 @@ export const expiryGraceMs = 60_000;
 /** A node whose last heartbeat is older than this counts as dead. */
 export const nodeTimeoutMs = 60_000;
 /**
- * A node whose last heartbeat is older than this has missed two: its holds are not taken over yet, but no refusal advises to wait
- * for their calls.
+ * A node whose last heartbeat is older than this has missed two: its holds are not taken over yet, but no refusal
+ * advises to wait for their calls.
  */
 export const nodeSuspectMs = 12_000;

@@ -2,8 +2,8 @@ import type { Writable } from "#domain/writable.ts";
 import { type AccountRow, type Amounts, addAmounts, type ShareRow } from "./rows.ts";
 
 /**
- * What a batch may change of a divided account: shares that it has locked; also what is granted of the cap; or every share, and
- * with that the whole account.
+ * What a batch may change of a divided account: shares that it has locked; also what is granted of the cap; or every
+ * share, and with that the whole account.
  */
 export type ShareScope = "shares" | "grants" | "all";
 
@@ -18,10 +18,10 @@ export interface LockedShares {
 }
 
 /**
- * An account in shares, so that nodes need not wait for each other. Always: what a share has held and spent ≤ what it is granted, and
- * the sum of all grants ≤ the cap, or the spending where that is above it. So an admission from one share can be decided without
- * the others, and a refusal needs all of them: money is never idle. Nobody owns a share: a batch locks it and reads it, whoever
- * uses its slot.
+ * An account in shares, so that nodes need not wait for each other. Always: what a share has held and spent ≤ what it
+ * is granted, and the sum of all grants ≤ the cap, or the spending where that is above it. So an admission from one
+ * share can be decided without the others, and a refusal needs all of them: money is never idle. Nobody owns a share: a
+ * batch locks it and reads it, whoever uses its slot.
  */
 export class AccountShares {
   readonly #locked: LockedShares;
@@ -77,8 +77,8 @@ export class AccountShares {
   }
 
   /**
-   * Grants every share what it has taken, and the own one half of a fair part of what the cap leaves; with all shares locked the
-   * others give back what they do not use. Answers what has to be locked for it instead, where that is more.
+   * Grants every share what it has taken, and the own one half of a fair part of what the cap leaves; with all shares
+   * locked the others give back what they do not use. Answers what has to be locked for it instead, where that is more.
    */
   grant(hard: number): ShareScope | undefined {
     const { scope, count } = this.#locked;

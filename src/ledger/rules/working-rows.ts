@@ -102,8 +102,9 @@ export class WorkingRows {
   }
 
   /**
-   * The part of a cost that can be charged to a reservation: all of it, but that spent and held stay countable in each account. An
-   * upstream may have stated costs of millions of dollars; then the account is full for every cap there can be.
+   * The part of a cost that can be charged to a reservation: all of it, but that spent and held stay countable in each
+   * account. An upstream may have stated costs of millions of dollars; then the account is full for every cap there can
+   * be.
    */
   chargeable(row: ReservationRow, actual: number): number {
     const own = amountsOf(row);

@@ -193,8 +193,8 @@ export class SqliteEngine {
   }
 
   /**
-   * Copies the write-ahead log into the database, so that the next transaction need not make it longer. SQLite does so behind commits,
-   * of which there are none where the log has no room left.
+   * Copies the write-ahead log into the database, so that the next transaction need not make it longer. SQLite does so
+   * behind commits, of which there are none where the log has no room left.
    */
   #emptyLog(): void {
     try {
@@ -223,9 +223,9 @@ function isEndedProcess(nodeId: string): boolean {
 }
 
 /**
- * The operating system has refused a write: no room, a quota, a limit, a read-only file system. Nothing of the transaction counts then:
- * its pages are in no file that is read, or in the log without the end of a commit, and SQLite reads its own pages anew. Only if a sync
- * fails, pages that were written before may be lost.
+ * The operating system has refused a write: no room, a quota, a limit, a read-only file system. Nothing of the
+ * transaction counts then: its pages are in no file that is read, or in the log without the end of a commit, and SQLite
+ * reads its own pages anew. Only if a sync fails, pages that were written before may be lost.
  */
 const isNotWritten = /^SQLITE_(?:FULL|IOERR_WRITE|IOERR_SHMSIZE)$/;
 

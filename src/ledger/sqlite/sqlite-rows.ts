@@ -11,8 +11,9 @@ import type { StoredEntry, StoredReservation } from "./sqlite-retention.ts";
 const maxKeptRows = 10_000;
 
 /**
- * The rows of the batches, read for the rules and written as they decide. What a transaction has read or written is not read again by
- * the next one: the rows are kept as SQLite keeps its pages, until another connection commits or a transaction fails.
+ * The rows of the batches, read for the rules and written as they decide. What a transaction has read or written is not
+ * read again by the next one: the rows are kept as SQLite keeps its pages, until another connection commits or a
+ * transaction fails.
  */
 export class SqliteRows implements LedgerView {
   readonly slot = 0;

@@ -11,8 +11,8 @@ type WithoutTime<Args extends readonly unknown[]> = Args extends [...infer Rest,
 export type EngineCall = readonly [method: Method | "open", ...args: unknown[]];
 
 /**
- * The ledger in an SQLite file, reached through the worker thread that owns the connection. The process clock counts. `path` as SQLite
- * takes it; `:memory:` for a ledger that ends with the process. Rejects when it cannot be opened.
+ * The ledger in an SQLite file, reached through the worker thread that owns the connection. The process clock counts.
+ * `path` as SQLite takes it; `:memory:` for a ledger that ends with the process. Rejects when it cannot be opened.
  */
 export async function openSqliteStore(path: string, clock: Clock): Promise<LedgerStore> {
   const worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), { name: "ledger" });

@@ -11,8 +11,8 @@ export interface AuditMoment {
 }
 
 /**
- * A second implementation of the ledger, as plain as possible: a list of reservations, and sums made anew for each question. Shares no code
- * with the rules that it checks.
+ * A second implementation of the ledger, as plain as possible: a list of reservations, and sums made anew for each
+ * question. Shares no code with the rules that it checks.
  */
 export class Auditor {
   readonly #dayCaps = new Map<UtcDay, number>();

@@ -33,8 +33,8 @@ interface MemoryNode {
 }
 
 /**
- * The ledger in memory: for tests, and the model that the durable stores are compared with. Nothing survives the process. Accounts that
- * all share are divided, as in PostgreSQL.
+ * The ledger in memory: for tests, and the model that the durable stores are compared with. Nothing survives the
+ * process. Accounts that all share are divided, as in PostgreSQL.
  */
 export class MemoryStore implements LedgerStore {
   readonly kind = "memory";

@@ -13,11 +13,11 @@ import { VirtualTime } from "./virtual-time.ts";
 
 /**
  * Gateways, a store and an upstream in virtual time, with everything that can go wrong going wrong at every await: lost
- * commit replies, commits that land late, outages, crashes, clocks that jump, callers that disconnect, an upstream that bills and
- * then resets. One seed is one history, always the same.
+ * commit replies, commits that land late, outages, crashes, clocks that jump, callers that disconnect, an upstream that
+ * bills and then resets. One seed is one history, always the same.
  *
- * Two checks: an auditor, which is a second, plainer implementation of the ledger and predicts every reply; and the upstream's
- * own bill, which no charge may be below and no cap below that.
+ * Two checks: an auditor, which is a second, plainer implementation of the ledger and predicts every reply; and the
+ * upstream's own bill, which no charge may be below and no cap below that.
  */
 export interface SimulationReport {
   readonly seed: number;
@@ -349,8 +349,8 @@ class Simulation {
   }
 
   /**
-   * A refusal is right only if the money is lacking even with every resolution that the node had received before: `handed`. The
-   * upstream's answers are out by then, so their callers may rely on it.
+   * A refusal is right only if the money is lacking even with every resolution that the node had received before:
+   * `handed`. The upstream's answers are out by then, so their callers may rely on it.
    */
   #checkRefusal(
     reservation: Reservation,

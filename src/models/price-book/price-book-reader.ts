@@ -44,8 +44,8 @@ const retryMs = 900_000;
 const startWaitMs = 2_000;
 
 /**
- * Keeps the price book current: first from the store, then from the aggregator's list, which is read at the start and daily. A
- * failure here never fails a start or a request.
+ * Keeps the price book current: first from the store, then from the aggregator's list, which is read at the start and
+ * daily. A failure here never fails a start or a request.
  */
 export class PriceBookReader {
   readonly #options: PriceBookReaderOptions;
@@ -87,8 +87,8 @@ export class PriceBookReader {
   }
 
   /**
-   * Prices seem to have changed: the list is read again, but not within a quarter of an hour of the last time. Until it is,
-   * traffic of the model goes to others, mostly more expensive ones.
+   * Prices seem to have changed: the list is read again, but not within a quarter of an hour of the last time. Until it
+   * is, traffic of the model goes to others, mostly more expensive ones.
    */
   suspect(): void {
     const { clock, enabled } = this.#options;

@@ -2,8 +2,9 @@ import { openStoreDatabase, type Statement, type StoreDatabase } from "#db/store
 import type { BookEntry, PriceBook } from "./price-book.ts";
 
 /**
- * Where the price book is kept, so that the last known prices outlive the process and are there for every node. A database
- * can hold the lists of several aggregators (`source` is the base URL). All forms pass `price-book-store.contract.ts`.
+ * Where the price book is kept, so that the last known prices outlive the process and are there for every node. A
+ * database can hold the lists of several aggregators (`source` is the base URL). All forms pass
+ * `price-book-store.contract.ts`.
  */
 export type PriceBookStore = ReturnType<typeof priceBookStore>;
 

@@ -17,9 +17,9 @@ export interface BookEntry {
 export const emptyPriceBook: PriceBook = new Map();
 
 /**
- * The registry with the book's prices: the one place where the two are combined. A price that the operator's own file states
- * wins; single fields that the file states of a shipped price replace those of the book. Models that the book does not know
- * keep their prices.
+ * The registry with the book's prices: the one place where the two are combined. A price that the operator's own file
+ * states wins; single fields that the file states of a shipped price replace those of the book. Models that the book
+ * does not know keep their prices.
  */
 export function withPriceBook(registry: ModelRegistry, book: PriceBook): ModelRegistry {
   const models = [...registry.models.values()].map((model) => priced(model, book.get(model.upstreamId)));
@@ -50,7 +50,8 @@ function sorted(value: unknown): unknown {
 
 /**
  * The rates that differ by more than half between two prices, in words: `input 0.14 → 0.28`. Undefined when none does.
- * Cached input counts only where both have a price of its own for it: lists leave it out more often than makers change it.
+ * Cached input counts only where both have a price of its own for it: lists leave it out more often than makers change
+ * it.
  */
 export function driftBetween(before: Price, after: Price): string | undefined {
   const [highestBefore, highestAfter] = [before, after].map((price) => highestRates(price, Number.MAX_SAFE_INTEGER));
@@ -77,16 +78,17 @@ export function driftBetween(before: Price, after: Price): string | undefined {
 export interface Drift {
   readonly model: string;
   /**
-   * `list_changed`: the price changed by more than half since it was last known. `list_differs`: the operator's file states
-   * it differently by as much. `not_listed`, `expires`, `repointed`: the id is gone, will be, or stands for another model.
+   * `list_changed`: the price changed by more than half since it was last known. `list_differs`: the operator's file
+   * states it differently by as much. `not_listed`, `expires`, `repointed`: the id is gone, will be, or stands for
+   * another model.
    */
   readonly reason: "list_changed" | "list_differs" | "not_listed" | "expires" | "repointed";
   readonly detail: string;
 }
 
 /**
- * The book after a list was read. Models that the list names get its price; all others keep their last known one. A list that names
- * none of our models changes nothing.
+ * The book after a list was read. Models that the list names get its price; all others keep their last known one. A
+ * list that names none of our models changes nothing.
  */
 export function updatedBook(
   book: PriceBook,

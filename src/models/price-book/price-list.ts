@@ -13,9 +13,9 @@ export interface Listing {
 }
 
 /**
- * The wanted models in an aggregator's list. Prices are `data[].pricing`, US dollars per token as decimal text. A price is
- * undefined when one of its figures is invalid, and when the list says that a model is free which `free` does not allow. Models
- * that the list does not name are left out. Never throws, whatever the list is.
+ * The wanted models in an aggregator's list. Prices are `data[].pricing`, US dollars per token as decimal text. A price
+ * is undefined when one of its figures is invalid, and when the list says that a model is free which `free` does not
+ * allow. Models that the list does not name are left out. Never throws, whatever the list is.
  */
 export function listingsIn(
   list: Json,
@@ -141,8 +141,8 @@ function conditionIn(override: JsonObject): Pick<PriceBand, "fromInputTokens" | 
 }
 
 /**
- * A clock number (1630 is 16:30), or `16:30`, `16:30:00` (with or without `Z`), as minutes since midnight; midnight at the
- * end of the day is 0.
+ * A clock number (1630 is 16:30), or `16:30`, `16:30:00` (with or without `Z`), as minutes since midnight; midnight at
+ * the end of the day is 0.
  */
 function minuteIn(value: Json | undefined): number | undefined {
   const text =

@@ -25,8 +25,8 @@ const maxVerdictTokens = 64;
 const maxAskBytes = 6_000;
 
 /**
- * Asks the scout which tier fits, within `scout.timeout_ms`. A scout that fails, is silent or gives no usable answer costs
- * only the time: the verdict is `none`.
+ * Asks the scout which tier fits, within `scout.timeout_ms`. A scout that fails, is silent or gives no usable answer
+ * costs only the time: the verdict is `none`.
  */
 export async function askScout(context: RequestContext, routed: RoutedDecision, ports: Ports): Promise<ScoutVerdict> {
   const { caller, configuration, recorder } = context;

@@ -23,8 +23,9 @@ export class CallsInFlight {
   }
 
   /**
-   * Takes a place for one call; waits `waitMs` at most, behind nobody but requests of the same caller and one of each other.
-   * False: there is none, or the caller has disconnected. Who got one gives it back through `permitFor`, or `release`.
+   * Takes a place for one call; waits `waitMs` at most, behind nobody but requests of the same caller and one of each
+   * other. False: there is none, or the caller has disconnected. Who got one gives it back through `permitFor`, or
+   * `release`.
    */
   acquire(
     { key, maxInFlight: most = 0 }: Model,

@@ -29,8 +29,8 @@ export function evidenceSource({ request, assessment }: RequestContext): Evidenc
 }
 
 /**
- * Whether the request is of the usual kind, so that an answer that is empty or unreadable can be the model's doing. `bounded`: also its
- * numbers are; without that, none of its fields makes an answer cost more than its hold.
+ * Whether the request is of the usual kind, so that an answer that is empty or unreadable can be the model's doing.
+ * `bounded`: also its numbers are; without that, none of its fields makes an answer cost more than its hold.
  */
 function isOrdinary(body: JsonObject & { readonly messages: readonly JsonObject[] }, bounded = true): boolean {
   for (const field in body) {

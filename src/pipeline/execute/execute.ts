@@ -45,8 +45,8 @@ export type Execution =
   | { readonly kind: "caller_gone" };
 
 /**
- * The one retry loop: reserves, calls, and on failure retries or fails over, until an answer begins, nothing more may be
- * tried, or the caller disconnects. A failed attempt is closed in the same ledger entry that opens the next one.
+ * The one retry loop: reserves, calls, and on failure retries or fails over, until an answer begins, nothing more may
+ * be tried, or the caller disconnects. A failed attempt is closed in the same ledger entry that opens the next one.
  */
 export function execute(plan: ExecutionPlan, ports: Ports, signal: AbortSignalLike): Promise<Execution> {
   return new ExecutionRun(plan, ports, signal).run();

@@ -6,8 +6,8 @@ import type { Clock } from "#platform/time.ts";
 const remembered = 100;
 const holdsMs = 5_000;
 
-// When a stream is left for the next model. Measured on lists of providers: a fast model that does not begin within four times
-// its 95th percentile rarely begins soon, and what is left too early is paid for twice.
+// When a stream is left for the next model. Measured on lists of providers: a fast model that does not begin within
+// four times its 95th percentile rarely begins soon, and what is left too early is paid for twice.
 /** Times the 95th percentile of the model's own latest first events. */
 const p95Multiple = 4;
 /** At least this long, however fast the model has been. */

@@ -16,9 +16,9 @@ import type { RequestSize } from "#pipeline/request-size.ts";
 import { WithEmptyReasoning } from "#upstream/upstream.ts";
 
 /**
- * The body to post upstream: the redacted request with the upstream's model id, without the gateway's own metadata keys,
- * with usage asked for, and bounded in output. Everything else, the order of
- * keys too, is the caller's. `redactedBody` is not changed.
+ * The body to post upstream: the redacted request with the upstream's model id, without the gateway's own metadata
+ * keys, with usage asked for, and bounded in output. Everything else, the order of keys too, is the caller's.
+ * `redactedBody` is not changed.
  */
 export function forwardedBody(
   request: ChatRequest,
@@ -50,8 +50,9 @@ export function forwardedBody(
 }
 
 /**
- * Bounds the answer by the name that its host reads: `max_tokens`, beside whatever else was sent, unless the registry says that
- * the host takes one name only. Nothing asks for more than the model can write, because no more is held. 0 is no limit to many.
+ * Bounds the answer by the name that its host reads: `max_tokens`, beside whatever else was sent, unless the registry
+ * says that the host takes one name only. Nothing asks for more than the model can write, because no more is held. 0 is
+ * no limit to many.
  */
 function boundOutput(body: JsonObject, { maxOutputTokens: most, outputLimit }: Model, outputBound: number): void {
   const limitOf = (name: string) => (Number(body[name]) > 0 ? Math.min(Number(body[name]), most) : undefined);
@@ -69,8 +70,8 @@ function boundOutput(body: JsonObject, { maxOutputTokens: most, outputLimit }: M
 }
 
 /**
- * The most that a host may charge for a call to serve it: USD per million tokens, and per call. The aggregator applies it to
- * these prices alone, not to cache writes, reasoning priced apart, or web search.
+ * The most that a host may charge for a call to serve it: USD per million tokens, and per call. The aggregator applies
+ * it to these prices alone, not to cache writes, reasoning priced apart, or web search.
  */
 export interface PriceLimit {
   readonly prompt: number;
@@ -79,16 +80,16 @@ export interface PriceLimit {
 }
 
 /**
- * Whether calls to the model go with a limit: where the policy wants it, and somebody has confirmed the model's price. A
- * price that is only as old as the program could leave the model without a host.
+ * Whether calls to the model go with a limit: where the policy wants it, and somebody has confirmed the model's price.
+ * A price that is only as old as the program could leave the model without a host.
  */
 export function isPriceLimited({ priceSource }: Model, { priceLimit }: Configuration): boolean {
   return priceLimit === true && priceSource !== undefined && priceSource.kind !== "shipped";
 }
 
 /**
- * The prices that the hold of a call is made of, as a limit; undefined where none is sent. Where the policy allows a field
- * with a price factor, the hold contains that multiple of the price of tokens, and so does the limit.
+ * The prices that the hold of a call is made of, as a limit; undefined where none is sent. Where the policy allows a
+ * field with a price factor, the hold contains that multiple of the price of tokens, and so does the limit.
  */
 export function priceLimitOf(model: Model, size: RequestSize, configuration: Configuration): PriceLimit | undefined {
   if (!isPriceLimited(model, configuration)) return undefined;

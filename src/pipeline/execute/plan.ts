@@ -79,8 +79,9 @@ export function requestPlan(
 const tierOf: { readonly [R in Role]: number } = { scout: 0, worker: 1, senior: 2, emergency: 2 };
 
 /**
- * Whether a DEGRADED model may pass this request to the next model of the chain. Down or sideways it always may; up a tier
- * costs more and is what the policy's `health.shed_upwards` decides. Fail-over after a failed attempt is not limited.
+ * Whether a DEGRADED model may pass this request to the next model of the chain. Down or sideways it always may; up a
+ * tier costs more and is what the policy's `health.shed_upwards` decides. Fail-over after a failed attempt is not
+ * limited.
  */
 function mayShed(from: Model, to: Model, { configuration, assessment }: RequestContext): boolean {
   if (tierOf[to.role] <= tierOf[from.role]) return true;

@@ -12,9 +12,10 @@ const burstSeconds = 3;
 /**
  * How many more calls than requests the upstream is sent, by all requests together. Never waits.
  *
- * Two purses. One holds `upstream.retry_budget_per_second` and fills up within three seconds, so that a gateway with little traffic can
- * retry at all. The other holds a share of each recent request, and shrinks by a factor of e in ten seconds. With everything
- * failing, calls stay within (1 + share) × requests + 3 a second (+ 9), so that a struggling upstream is not pushed over.
+ * Two purses. One holds `upstream.retry_budget_per_second` and fills up within three seconds, so that a gateway with
+ * little traffic can retry at all. The other holds a share of each recent request, and shrinks by a factor of e in ten
+ * seconds. With everything failing, calls stay within (1 + share) × requests + 3 a second (+ 9), so that a struggling
+ * upstream is not pushed over.
  */
 export class RetryBudget {
   readonly #clock: Pick<Clock, "monotonic">;

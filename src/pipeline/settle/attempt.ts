@@ -91,9 +91,10 @@ export function closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, end:
 }
 
 /**
- * The caller disconnected after the call was sent. With the final usage seen it is settled; otherwise what a cancelled call is
- * billed, where the aggregator stops billing on cancel, or the whole hold; never less than the upstream had counted so far.
- * Never free. `outputBytes`: of the stream, so far; undefined for an answer that was written as a whole.
+ * The caller disconnected after the call was sent. With the final usage seen it is settled; otherwise what a cancelled
+ * call is billed, where the aggregator stops billing on cancel, or the whole hold; never less than the upstream had
+ * counted so far. Never free. `outputBytes`: of the stream, so far; undefined for an answer that was written as a
+ * whole.
  */
 export function closeAbandoned(attempt: OpenAttempt, outputBytes: number | undefined, end: CallEnd): ClosedAttempt {
   const { id, hold } = attempt;

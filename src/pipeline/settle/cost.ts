@@ -12,11 +12,11 @@ export interface Settlement {
 
 /**
  * What an attempt is known to have cost: the upstream's own figure when it is one, else its token counts at our prices.
- * Undefined when neither is there; then the hold is charged, because unknown is never free. A cost of 0 is a value (free
- * models, credits); an absent one is not.
+ * Undefined when neither is there; then the hold is charged, because unknown is never free. A cost of 0 is a value
+ * (free models, credits); an absent one is not.
  *
- * Without a `price` (the caller's fields change what the call costs) only a stated cost is believed. `during` is when the
- * call was under way, for prices that depend on the hour.
+ * Without a `price` (the caller's fields change what the call costs) only a stated cost is believed. `during` is when
+ * the call was under way, for prices that depend on the hour.
  */
 export function settlementOf(
   { costNanoUsd, usage }: UsageReport,

@@ -74,8 +74,8 @@ export function isReported({ failureClass, sameErrorCount }: Progress["reported"
 }
 
 /**
- * A name for the failure a request shows; undefined when it shows none. Names are stored: of the ask they have eight bits of a
- * hash, which tell it from the ask before and confirm no guess of its text.
+ * A name for the failure a request shows; undefined when it shows none. Names are stored: of the ask they have eight
+ * bits of a hash, which tell it from the ask before and confirm no guess of its text.
  */
 function failureSeen({ reported, run, ask }: Progress): string | undefined {
   if (isReported(reported)) {

@@ -28,8 +28,8 @@ export interface JsonLimits {
 }
 
 /**
- * Finds where values of JSON in UTF-8 end, without parsing it: so a hostile body is refused before it takes memory, and a known one
- * need not be parsed. Strings are skipped by a native search. Does not check that the text is JSON.
+ * Finds where values of JSON in UTF-8 end, without parsing it: so a hostile body is refused before it takes memory, and
+ * a known one need not be parsed. Strings are skipped by a native search. Does not check that the text is JSON.
  */
 export class JsonScanner {
   readonly bytes: Uint8Array;
@@ -122,7 +122,8 @@ export const maxJsonDepth = 64;
 const maxInnerValues = 100_000;
 
 /**
- * The value of JSON that stands in a text of a body, within a body's limits: an array of arrays takes ninety times its length once it is parsed.
+ * The value of JSON that stands in a text of a body, within a body's limits: an array of arrays takes ninety times its
+ * length once it is parsed.
  * @throws SyntaxError for what is no JSON, RangeError for what exceeds a limit
  */
 export function parseInnerJson(text: string): unknown {

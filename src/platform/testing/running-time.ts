@@ -13,8 +13,8 @@ function count(): void {
 setInterval(count, tickMs).unref();
 
 /**
- * Milliseconds in which this process has run, for time limits of tests that wait. A stop of some seconds, as on a busy machine, counts
- * as a tenth of a second. Not for code that blocks the event loop: that looks like a stop.
+ * Milliseconds in which this process has run, for time limits of tests that wait. A stop of some seconds, as on a busy
+ * machine, counts as a tenth of a second. Not for code that blocks the event loop: that looks like a stop.
  */
 export function runningMs(): number {
   count();

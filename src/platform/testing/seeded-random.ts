@@ -1,6 +1,6 @@
 /**
- * Uniform numbers in [0, 1) that follow from the seed (mulberry32): the same in every run. For tests, simulations and benches;
- * not for secrets.
+ * Uniform numbers in [0, 1) that follow from the seed (mulberry32): the same in every run. For tests, simulations and
+ * benches; not for secrets.
  */
 export function seededRandom(seed: number): () => number {
   let state = seed;

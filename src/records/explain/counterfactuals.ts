@@ -27,9 +27,10 @@ interface Decided extends Pick<RoutingDecision, "model" | "cause" | "evidence"> 
 const most = 5;
 
 /**
- * What would have changed the decision: changes of one thing that lead to another tier or to a refusal, each tried with `decide`. Only
- * of what has decided, and of what is a step away: the distance to the next threshold, the money that is missing, the model that was
- * skipped. What leads elsewhere from everywhere (asking for high reasoning) says nothing about this request.
+ * What would have changed the decision: changes of one thing that lead to another tier or to a refusal, each tried with
+ * `decide`. Only of what has decided, and of what is a step away: the distance to the next threshold, the money that is
+ * missing, the model that was skipped. What leads elsewhere from everywhere (asking for high reasoning) says nothing
+ * about this request.
  */
 export function findCounterfactuals(
   input: DecideInput,

@@ -14,8 +14,8 @@ import { findCounterfactuals } from "./counterfactuals.ts";
 import { causeTexts, difficulty, drySentence, findingsText, givenIn, sentences } from "./sentences.ts";
 
 /**
- * The explanation of a recorded decision, made from its inputs and the configuration that it was made by. Without either there
- * is only the sentence.
+ * The explanation of a recorded decision, made from its inputs and the configuration that it was made by. Without
+ * either there is only the sentence.
  */
 export function explain(record: DecisionRecord, configuration: DecisionConfiguration | undefined): DecisionExplanation {
   const { inputs } = record;
@@ -63,8 +63,8 @@ function explainRecord(record: DecisionRecord, input: DecideInput | undefined, w
 type StageVerdict = Pick<DecisionStage, "stage" | "verdict" | "evidence">;
 
 /**
- * What each stage of the pipeline decided about the task, in their order. For the stages after the one that decided it is what they would
- * have decided, if the stages before them had let the task pass.
+ * What each stage of the pipeline decided about the task, in their order. For the stages after the one that decided it
+ * is what they would have decided, if the stages before them had let the task pass.
  */
 function stagesOf({ task, runtime, snapshot }: DecideInput, cause: Cause): DecisionStage[] {
   const evidence = { privacy: [] as Evidence, score: [] as Evidence, rules: [] as Evidence };

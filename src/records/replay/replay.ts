@@ -79,8 +79,9 @@ export function decideInputOf(record: Replayable, configuration: DecisionConfigu
 }
 
 /**
- * Decides again. A scout cannot be asked now: where one would be asked, its verdict is `none`, unless the request ended while the
- * scout was asked (`endedAtScout`). A hold that the ledger refused is refused again if it does not fit the same spend.
+ * Decides again. A scout cannot be asked now: where one would be asked, its verdict is `none`, unless the request ended
+ * while the scout was asked (`endedAtScout`). A hold that the ledger refused is refused again if it does not fit the
+ * same spend.
  */
 export function decideAgain(
   { task, runtime, snapshot }: DecideInput,

@@ -11,8 +11,9 @@ export function seqFrom(atMs: number): number {
 }
 
 /**
- * Records that are written together are one row: their JSON, one a line, compressed (zstd, base64). Beside it stands a short hash of each
- * value that a filter can ask a record in it for, once: so the blocks that can have a match are found without opening them.
+ * Records that are written together are one row: their JSON, one a line, compressed (zstd, base64). Beside it stands a
+ * short hash of each value that a filter can ask a record in it for, once: so the blocks that can have a match are
+ * found without opening them.
  */
 export interface Block {
   /** The decision id of its first line. */
@@ -28,8 +29,8 @@ export interface Block {
 }
 
 /**
- * Records of a block, which the main thread makes in some two milliseconds. Fewer, and each batch writes more rows; more, and a single
- * record takes longer to read.
+ * Records of a block, which the main thread makes in some two milliseconds. Fewer, and each batch writes more rows;
+ * more, and a single record takes longer to read.
  */
 export const maxLines = 128;
 /** Up to so many, and within an hour, a small batch is added to the block before. Each time all of its records are written again. */
@@ -37,8 +38,8 @@ const maxLinesAgain = 64;
 const maxSpan = 3_600_000 * seqPerMs;
 
 /**
- * The next version of `last`: with more records at its end, and with others in some lines. What only replaced records had stays in its
- * terms. A new block where there is none, or the records do not fit into it.
+ * The next version of `last`: with more records at its end, and with others in some lines. What only replaced records
+ * had stays in its terms. A new block where there is none, or the records do not fit into it.
  */
 export function nextBlock(
   last: Block | undefined,

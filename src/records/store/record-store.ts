@@ -112,8 +112,8 @@ export class RecordStore {
   }
 
   /**
-   * Deletes some of the oldest records, where they are from before `fromMs` or all of them take more than `maxBytes`. Returns how many;
-   * 0 when there is nothing to delete. In whole blocks, so some are kept for up to an hour longer.
+   * Deletes some of the oldest records, where they are from before `fromMs` or all of them take more than `maxBytes`.
+   * Returns how many; 0 when there is nothing to delete. In whole blocks, so some are kept for up to an hour longer.
    */
   async prune(fromMs: number, maxBytes: number): Promise<number> {
     let excess = (await this.size()).bytes + this.#nameBytes - maxBytes;
@@ -200,8 +200,8 @@ export class RecordStore {
   }
 
   /**
-   * Keeps what callers report, in place of earlier reports: of `all` what stands in the blocks of the `first`, each block in one go.
-   * Returns those that are known as answers to a user's work.
+   * Keeps what callers report, in place of earlier reports: of `all` what stands in the blocks of the `first`, each
+   * block in one go. Returns those that are known as answers to a user's work.
    */
   async reportOutcomes(
     first: readonly string[],
@@ -258,8 +258,8 @@ export class RecordStore {
   }
 
   /**
-   * Corrects records whose cost is open by what the ledger knows by now: whoever has closed their attempts, an operator, another node
-   * or this one before a restart.
+   * Corrects records whose cost is open by what the ledger knows by now: whoever has closed their attempts, an
+   * operator, another node or this one before a restart.
    */
   async correctOpenCosts(): Promise<void> {
     for (let number = 0; ; ) {

@@ -38,8 +38,8 @@ export async function findPage(
 }
 
 /**
- * How many of the records, in their order, are on a page of `limit`. Two processes may give two records one number. The next page begins
- * behind the last number of this one, so this one has all records with that number.
+ * How many of the records, in their order, are on a page of `limit`. Two processes may give two records one number. The
+ * next page begins behind the last number of this one, so this one has all records with that number.
  */
 function pageLength(records: readonly DecisionRecord[], limit: number): number {
   let length = Math.min(limit, records.length);
@@ -107,9 +107,9 @@ const maxKnown = 10_000;
 const followsAtOnce = 32;
 
 /**
- * A function that reads what any process has written since its call before, each record once, in the order of writing. The first call only
- * says from where on; one that rejects is repeated by the next. Blocks are numbered as they are written, and records are added at their
- * ends, so no clock matters.
+ * A function that reads what any process has written since its call before, each record once, in the order of writing.
+ * The first call only says from where on; one that rejects is repeated by the next. Blocks are numbered as they are
+ * written, and records are added at their ends, so no clock matters.
  */
 export function follow(db: StoreDatabase): () => Promise<readonly DecisionRecord[]> {
   /** The number of the last block that was read. */

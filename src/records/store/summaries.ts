@@ -80,8 +80,8 @@ export async function readGroups(db: StoreDatabase, by: GroupBy, { fromMs, toMs 
 }
 
 /**
- * What a series reads: the columns of which sums. Calls of models are had by `model`, `outcome` or `label`, redactions by `redaction` or
- * `label`.
+ * What a series reads: the columns of which sums. Calls of models are had by `model`, `outcome` or `label`, redactions
+ * by `redaction` or `label`.
  */
 const seriesSources = {
   requests: ["request", "requests"],

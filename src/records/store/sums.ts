@@ -17,9 +17,9 @@ const noAmounts = Object.fromEntries(sumColumns.map((name) => [name, 0])) as Amo
 type Keys = { [K in (typeof requestKeys)[number] | "name"]?: StoreValue };
 
 /**
- * What is counted: requests by what happened to them, calls of models (`requests` are attempts, `failed` those without an answer),
- * secrets by their rule, requests by goal and by session. The last two by hour only, because callers choose their names: so many of an
- * hour, and all others together as `others`; a refused request gives no name a row.
+ * What is counted: requests by what happened to them, calls of models (`requests` are attempts, `failed` those without
+ * an answer), secrets by their rule, requests by goal and by session. The last two by hour only, because callers choose
+ * their names: so many of an hour, and all others together as `others`; a refused request gives no name a row.
  */
 export type Dimension = "request" | "attempt" | "redaction" | CallersDimension;
 type CallersDimension = "goal" | "session";

@@ -6,8 +6,8 @@ import type { Generation } from "#simulator/simulated-exchange.ts";
 import { isAuthorized, type SimulatorOptions } from "#simulator/simulator.ts";
 
 /**
- * The aggregator's other endpoints: its lists, the bill of a call, and the spending of a key. `hosts` serve each model and are asked
- * for again for each request. Undefined where it has no page of that name.
+ * The aggregator's other endpoints: its lists, the bill of a call, and the spending of a key. `hosts` serve each model
+ * and are asked for again for each request. Undefined where it has no page of that name.
  */
 export function aggregatorPages(
   hosts?: (model: Model) => readonly SimulatedHost[],

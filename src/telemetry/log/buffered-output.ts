@@ -7,8 +7,8 @@ export interface BufferedOutputOptions {
   /** What may wait for a reader that does not read, in characters; lines above that are dropped and counted. */
   readonly maxWaiting?: number;
   /**
-   * Largest single write, in bytes, cut between lines. A pipe takes 4,096 in one piece: where several processes share one, no
-   * more may be written at once, or their lines get mixed. A line longer than that goes alone.
+   * Largest single write, in bytes, cut between lines. A pipe takes 4,096 in one piece: where several processes share
+   * one, no more may be written at once, or their lines get mixed. A line longer than that goes alone.
    */
   readonly pieceBytes?: number;
   /** Makes the line that says how many were dropped; it stands where they are missing. */
@@ -20,8 +20,8 @@ const fullPipeMs = 20;
 const flushTimeoutMs = 500;
 
 /**
- * A line costs no system call of its own, and a reader that stalls (a full disk, a stopped pager) never stops the event loop:
- * one write at a time is under way in the background, what comes meanwhile waits, in order, up to a bound.
+ * A line costs no system call of its own, and a reader that stalls (a full disk, a stopped pager) never stops the event
+ * loop: one write at a time is under way in the background, what comes meanwhile waits, in order, up to a bound.
  */
 export function bufferedOutput(fd: number, options: BufferedOutputOptions) {
   const { batchSize = 32_768, flushEveryMs = 100, maxWaiting = 8_388_608, pieceBytes = 65_536, dropped } = options;

@@ -5,9 +5,9 @@ import { bufferedOutput } from "./buffered-output.ts";
 import { jsonLine, prettyLine } from "./lines.ts";
 
 /**
- * The log: known events with flat fields, and no field that could hold text of a request. A field is a number, a boolean, a
- * word of a closed union, an id reduced to harmless characters (`logId`), text of the operator's own (`operatorText`), or an upstream's
- * redacted reason.
+ * The log: known events with flat fields, and no field that could hold text of a request. A field is a number, a
+ * boolean, a word of a closed union, an id reduced to harmless characters (`logId`), text of the operator's own
+ * (`operatorText`), or an upstream's redacted reason.
  */
 declare const logged: unique symbol;
 

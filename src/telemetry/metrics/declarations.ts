@@ -48,8 +48,9 @@ const readCounters = {
 } as const;
 
 /**
- * Gauges, by how those of several workers become one. Amounts that each worker has for itself are summed. Of gauges that are 1 while
- * something works the smallest counts. Of all others the largest counts: it is the same in all workers, or the one that matters.
+ * Gauges, by how those of several workers become one. Amounts that each worker has for itself are summed. Of gauges
+ * that are 1 while something works the smallest counts. Of all others the largest counts: it is the same in all
+ * workers, or the one that matters.
  */
 const gauges = {
   sum: {

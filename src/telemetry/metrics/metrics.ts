@@ -22,9 +22,9 @@ const reservationAnswers = ["held", "refused_goal", "refused_day", "refused_key"
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * The metrics of one gateway; several can live in one process. Labels come from closed unions, or from the operator's files (model
- * keys, rule ids), and then their number is bounded; nothing a caller sends becomes a label. Counting a request costs a few
- * microseconds; gauges are read only when someone scrapes.
+ * The metrics of one gateway; several can live in one process. Labels come from closed unions, or from the operator's
+ * files (model keys, rule ids), and then their number is bounded; nothing a caller sends becomes a label. Counting a
+ * request costs a few microseconds; gauges are read only when someone scrapes.
  */
 export function createMetrics() {
   const counters = keyed(counterDeclarations, () => new Series());

@@ -31,8 +31,8 @@ export function withoutGauges(metrics: readonly MetricSnapshot[]): MetricSnapsho
 export const contentType = "text/plain; version=0.0.4; charset=utf-8";
 
 /**
- * The Prometheus text exposition, as the library prints it. The library is loaded at the first scrape: with what it needs it takes
- * 3 MB of memory, and a gateway that nobody scrapes never uses it.
+ * The Prometheus text exposition, as the library prints it. The library is loaded at the first scrape: with what it
+ * needs it takes 3 MB of memory, and a gateway that nobody scrapes never uses it.
  */
 export async function expositionText(metrics: readonly MetricSnapshot[]): Promise<string> {
   const { Registry } = await import("prom-client");

@@ -23,10 +23,10 @@ import type { TraceContext } from "#domain/chat.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
 
 /**
- * Traces of requests and of the calls made for them. Nothing of a prompt or an answer is in a trace; ids and names only. The only
- * file that imports OpenTelemetry, and it is loaded only where OTEL_* asks for it. Its libraries read the rest of OTEL_* themselves:
- * endpoint, headers, compression, certificates, resource, sampler, limits, batches. Contexts are handed over explicitly, as W3C header
- * values: automatic instrumentation does not work on this runtime.
+ * Traces of requests and of the calls made for them. Nothing of a prompt or an answer is in a trace; ids and names
+ * only. The only file that imports OpenTelemetry, and it is loaded only where OTEL_* asks for it. Its libraries read
+ * the rest of OTEL_* themselves: endpoint, headers, compression, certificates, resource, sampler, limits, batches.
+ * Contexts are handed over explicitly, as W3C header values: automatic instrumentation does not work on this runtime.
  */
 export type Tracing = ReturnType<typeof openTelemetry>;
 export type RequestSpan = ReturnType<typeof startRequest>;

@@ -9,8 +9,8 @@ const insideOfString = /(?!")[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}
 
 /**
  * The JSON text of a chunk before and after its content. Nearly all chunks of a stream differ in their content only, so
- * a chunk that starts and ends like the template, with valid JSON string characters in between, need not be parsed: it is
- * valid JSON, and the same object except for its content.
+ * a chunk that starts and ends like the template, with valid JSON string characters in between, need not be parsed: it
+ * is valid JSON, and the same object except for its content.
  */
 export class ChunkTemplate {
   /** What an event of this template begins with, up to its content, and what it ends with. */
@@ -23,9 +23,10 @@ export class ChunkTemplate {
   }
 
   /**
-   * The template of a chunk with one choice that has text; undefined where its content is not found for certain. The proof:
-   * with another word in that place the JSON text says that word for the content. The word stands between the two quotes that
-   * the content had, of which the first follows a colon, so it is one whole string, and nothing else has changed.
+   * The template of a chunk with one choice that has text; undefined where its content is not found for certain. The
+   * proof: with another word in that place the JSON text says that word for the content. The word stands between the
+   * two quotes that the content had, of which the first follows a colon, so it is one whole string, and nothing else
+   * has changed.
    */
   static of(raw: string, chunk: JsonObject): ChunkTemplate | undefined {
     const content = contentIn(chunk);

@@ -8,16 +8,16 @@ export type SsePush = "read" | "too_large";
 export type SseSink = (data: string, name: string) => void;
 
 /**
- * Asked first wherever an event may begin, at `from`; whole lines reach up to `until`. Gives back where the events end that it
- * has taken, which then are not passed to the sink; `from` if there are none.
+ * Asked first wherever an event may begin, at `from`; whole lines reach up to `until`. Gives back where the events end
+ * that it has taken, which then are not passed to the sink; `from` if there are none.
  */
 export type SseShortcut = (text: string, from: number, until: number) => number;
 
 /**
  * Reads server-sent events from decoded text that may be split anywhere, also between CR and LF. Lines end in LF, CRLF
- * or CR; comments are dropped; `id` and `retry` are ignored, since nothing here reconnects. An event is
- * reported as soon as its last character is read, also when that is a CR that an LF may follow. The input is decoded text:
- * the HTTP client handles split UTF-8 sequences and the byte order mark.
+ * or CR; comments are dropped; `id` and `retry` are ignored, since nothing here reconnects. An event is reported as
+ * soon as its last character is read, also when that is a CR that an LF may follow. The input is decoded text: the HTTP
+ * client handles split UTF-8 sequences and the byte order mark.
  */
 export class SseReader {
   readonly #maxEventChars: number;
@@ -54,8 +54,8 @@ export class SseReader {
   }
 
   /**
-   * The input has ended. An incomplete last event is reported, because some servers omit the last blank line; the receiver
-   * must expect it to be truncated.
+   * The input has ended. An incomplete last event is reported, because some servers omit the last blank line; the
+   * receiver must expect it to be truncated.
    */
   finish(sink: SseSink): void {
     const last = this.#held;

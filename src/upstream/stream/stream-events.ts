@@ -15,8 +15,8 @@ const eventFraming = "data: \n\n";
 
 /**
  * The events of one answer, in batches of what one read brought. Nothing is read ahead: a reader that does not ask
- * pauses the network, and the idle deadlines with it. Each read is handed over in the very call that brings it (`Receiver`): a
- * promise for each costs a quarter of an event.
+ * pauses the network, and the idle deadlines with it. Each read is handed over in the very call that brings it
+ * (`Receiver`): a promise for each costs a quarter of an event.
  */
 export class StreamEvents implements EventStream, Receiver<string> {
   readonly #text: TextReader;
@@ -51,9 +51,9 @@ export class StreamEvents implements EventStream, Receiver<string> {
   }
 
   /**
-   * Reads until the first event that carries something; the first batch is what came up to then, beginning with `first`, which
-   * has been read already; `isWhole`: that is a whole answer, and so the only event. An answer that fails before that is still a plain
-   * failure, which is given back.
+   * Reads until the first event that carries something; the first batch is what came up to then, beginning with
+   * `first`, which has been read already; `isWhole`: that is a whole answer, and so the only event. An answer that
+   * fails before that is still a plain failure, which is given back.
    */
   async open(first: string, isWhole = false): Promise<UpstreamFailure | undefined> {
     const { deadlines, timeoutsMs, startedAt } = this.#attempt;

@@ -38,8 +38,9 @@ interface ChoiceState {
 }
 
 /**
- * Validates a stream by its content, because a cut can look like a clean close. The end is proved by `[DONE]`, or by finish reasons
- * of all choices that appeared; not by those where output has followed any: some makers send `stop` with each chunk.
+ * Validates a stream by its content, because a cut can look like a clean close. The end is proved by `[DONE]`, or by
+ * finish reasons of all choices that appeared; not by those where output has followed any: some makers send `stop` with
+ * each chunk.
  */
 export class StreamValidator {
   readonly #choices = new Map<number, ChoiceState>();
@@ -105,8 +106,8 @@ export class StreamValidator {
   }
 
   /**
-   * `[DONE]` has come: choices without a finish reason have ended where they are. False where one of their calls is cut, unless it
-   * is said how these have ended, and where nothing has come.
+   * `[DONE]` has come: choices without a finish reason have ended where they are. False where one of their calls is
+   * cut, unless it is said how these have ended, and where nothing has come.
    */
   finishAll(ofCut?: FinishReason): boolean {
     if (!this.#hasContent) return false;
@@ -119,8 +120,8 @@ export class StreamValidator {
   }
 
   /**
-   * The events in a row, from `from` and up to `until` at most, that differ from an earlier one in their content only. They
-   * need no validation: they have the same effect.
+   * The events in a row, from `from` and up to `until` at most, that differ from an earlier one in their content only.
+   * They need no validation: they have the same effect.
    */
   matchTemplate(text: string, from: number, until: number): ChunkRun | undefined {
     const run = this.#template?.match(text, from, until);

@@ -15,9 +15,10 @@ function fitsContext(model: Model, { size }: Snapshot): boolean {
 }
 
 /**
- * The fallbacks of a model, in the order of the senior fallback chain: in the registry, routable, never free, and for
- * a hard-rule request only senior or emergency models. Models whose context window is too small come in only when
- * it is too small in all of them. None for a free model that may see the request, where the policy says so. Whether the budget allows them is checked apart, because "over budget" is another refusal than "none".
+ * The fallbacks of a model, in the order of the senior fallback chain: in the registry, routable, never free, and for a
+ * hard-rule request only senior or emergency models. Models whose context window is too small come in only when it is
+ * too small in all of them. None for a free model that may see the request, where the policy says so. Whether the
+ * budget allows them is checked apart, because "over budget" is another refusal than "none".
  */
 function fallbackModels(
   instead: ModelKey | undefined,
@@ -46,8 +47,8 @@ export function fallbacksFor(model: ModelKey, hardRule: boolean, snapshot: Snaps
 }
 
 /**
- * Stage 5, with the hard caps: the model that answers for a role. The role's own model if the budget allows it and it can
- * serve, else the first fallback for which both hold.
+ * Stage 5, with the hard caps: the model that answers for a role. The role's own model if the budget allows it and it
+ * can serve, else the first fallback for which both hold.
  */
 export function selectModel(
   role: Role,
@@ -98,8 +99,8 @@ function denyOverBudget(model: Model, snapshot: Snapshot, evidence: Evidence): D
 }
 
 /**
- * The health state of a model, as evidence; `paused` where its state would serve but it may not be called now: the upstream has
- * limited its rate, or the aggregator cannot be reached.
+ * The health state of a model, as evidence; `paused` where its state would serve but it may not be called now: the
+ * upstream has limited its rate, or the aggregator cannot be reached.
  */
 export function stateOf(model: Model, { health }: Snapshot): string {
   if (!model.enabled) return "DISABLED";
