@@ -8,7 +8,8 @@ import { bunBinary, installIfNeeded, root } from "./toolchain.mjs";
 
 installIfNeeded("runtime");
 const folder = join(root, "dist");
-for (const file of ["smart-gateway", "sbom.cdx.json", "data"]) rmSync(join(folder, file), { recursive: true, force: true });
+for (const file of ["smart-gateway", "sbom.cdx.json", "data"])
+  rmSync(join(folder, file), { recursive: true, force: true });
 // The data folder of an image, with the owner that the Dockerfile gives it: images without a shell cannot make one.
 mkdirSync(join(folder, "data"), { recursive: true });
 
