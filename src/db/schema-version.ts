@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { type DatabaseLocation, inMemoryPath } from "./database-url.ts";
-import { pendingMigrations, postgresMigrations, sqliteMigrations } from "./migrations.ts";
+import { pendingMigrations, postgresMigrations, schemaText, sqliteMigrations } from "./migrations.ts";
 import { appliedIn } from "./sqlite.ts";
 
 /** How long the database may take to say which migrations it has. */
@@ -22,8 +22,22 @@ export async function missingMigrations(location: DatabaseLocation): Promise<rea
   return pendingMigrations(await appliedMigrations(location), known).map(({ version, name }) => `${version} ${name}`);
 }
 
+/** What `doctor` says of the schema, where a gateway has made one. That a database cannot be read, its own check says. */
+export async function schemaOf(location: DatabaseLocation) {
+  const applied = await appliedMigrations(location).catch(() => []);
+  if (applied.length === 0) return [];
+  const detail = schemaText(applied);
+  try {
+    if ((await missingMigrations(location)).length === 0) return [{ status: "ok", detail } as const];
+    const advice = "the next start upgrades it: before that make a backup, and stop all gateways of that release";
+    return [{ status: "warn", detail, advice } as const];
+  } catch (error) {
+    return [{ status: "fail", detail: error instanceof Error ? error.message : detail } as const];
+  }
+}
+
 /** The numbers of those that the database has; none where no gateway has used it. */
-export async function appliedMigrations(location: DatabaseLocation): Promise<readonly number[]> {
+async function appliedMigrations(location: DatabaseLocation): Promise<readonly number[]> {
   if (location.kind === "sqlite") {
     if (location.path === inMemoryPath || !existsSync(location.path)) return [];
     using db = new Database(location.path, { readonly: true });

@@ -2,10 +2,8 @@ import { Database } from "bun:sqlite";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Settings } from "#config/settings.ts";
-import { type DatabaseLocation, inMemoryPath } from "#db/database-url.ts";
-import { schemaText } from "#db/migrations.ts";
+import { inMemoryPath } from "#db/database-url.ts";
 import { PostgresConnection } from "#db/postgres.ts";
-import { appliedMigrations, missingMigrations } from "#db/schema-version.ts";
 import { dollarText } from "#domain/money/money.ts";
 import { asynchronousStandbysOf, lostCommitsOf } from "#ledger/postgres/session.ts";
 import { lostCommitsText } from "#operator/alerts.ts";
@@ -81,22 +79,6 @@ export async function checkPostgres(url: string): Promise<readonly Check[]> {
     return [fail("database", `PostgreSQL does not answer: ${errorCode(error)}`, advice)];
   } finally {
     await connection.close();
-  }
-}
-
-/** The version of the schema, where a gateway has made one. That a database cannot be read, its own check says. */
-export async function checkSchema(location: DatabaseLocation): Promise<readonly Check[]> {
-  const applied = await appliedMigrations(location).catch(() => []);
-  if (applied.length === 0) return [];
-  const found = schemaText(applied);
-  try {
-    const missing = await missingMigrations(location);
-    if (missing.length === 0) return [ok("database", found)];
-    const advice =
-      "the next start of a gateway upgrades it: before that make a backup, and stop gateways of that release";
-    return [warn("database", found, advice)];
-  } catch (error) {
-    return [fail("database", error instanceof Error ? error.message : found)];
   }
 }
 

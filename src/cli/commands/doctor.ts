@@ -9,19 +9,10 @@ import { type Config, loadConfig } from "#config/load-config.ts";
 import { formatProblems, oneLine } from "#config/problem.ts";
 import { type ConfiguredFiles, parseSettings, type Settings } from "#config/settings.ts";
 import { databaseLocationOf } from "#db/database-url.ts";
+import { schemaOf } from "#db/schema-version.ts";
 import { maxStreams } from "#http/limits/overload.ts";
 import { dependencies } from "../../../package.json";
-import {
-  type Check,
-  checkPostgres,
-  checkSchema,
-  checkSqlite,
-  checkUpstream,
-  errorCode,
-  fail,
-  ok,
-  warn,
-} from "./doctor-checks.ts";
+import { type Check, checkPostgres, checkSqlite, checkUpstream, errorCode, fail, ok, warn } from "./doctor-checks.ts";
 import { type RunningGateway, runningGateway } from "./healthcheck.ts";
 
 export const commands: readonly CommandSpec[] = [
@@ -69,7 +60,9 @@ async function runChecks(offline: boolean): Promise<readonly Check[]> {
     ok("build", `version ${version}, commit ${commit()}`),
     ...local,
     ...(database.kind === "sqlite" ? [checkSqlite(database.path)] : offline ? [] : await checkPostgres(database.url)),
-    ...(offline && database.kind === "postgres" ? [] : await checkSchema(database)),
+    ...(offline && database.kind === "postgres"
+      ? []
+      : (await schemaOf(database)).map((found) => ({ name: "database", ...found }))),
     ...(offline || upstream.kind === "demo" ? [] : await checkUpstream(upstream)),
     ...(await checkGateway(settings, config)),
   ];
