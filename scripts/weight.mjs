@@ -29,7 +29,7 @@ const folderBudgets = {
   learning: 250,
   telemetry: 1310,
   simulator: 830,
-  db: 1100,
+  db: 1105,
   platform: 920,
   // With the table of errors, which stood in http, pipeline, ledger and dashboard.
   domain: 1460,
