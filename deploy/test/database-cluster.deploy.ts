@@ -124,7 +124,13 @@ describe.skipIf(missing.length > 0)("gateways on a database cluster that fails o
   function kill(member: Member): void {
     const pid = Number(fs.readFileSync(join(folder, member.name, "postmaster.pid"), "utf8").split("\n")[0]);
     member.process?.kill("SIGKILL");
-    for (const each of [pid, ...childrenOf(pid)]) process.kill(each, "SIGKILL");
+    for (const each of [pid, ...childrenOf(pid)]) {
+      try {
+        process.kill(each, "SIGKILL");
+      } catch {
+        // A child that has ended meanwhile.
+      }
+    }
   }
 
   beforeAll(async () => {
