@@ -176,8 +176,16 @@ test(`what an upstream has billed is spent or held, whatever it answers (seed ${
     script: () => behaviour,
   });
   const goals = new Set<string>();
+  // An upstream like this is out of service after a few answers, and would see no further call.
+  const reset = async () => {
+    for (const key of ["vendor_v4_flash", "vendor_v4_pro", "vendor_emergency"]) {
+      const url = `${gateway.url}/dashboard/api/models/${key}/reset`;
+      expect((await call(url, { method: "POST", headers: { "x-smart-gateway-csrf": "1" } })).status).toBe(200);
+    }
+  };
   const caller = async () => {
     for (let made = 0; made < calls / 8; made++) {
+      if (made % 3 === 0) await reset();
       const goal = `goal-${Math.floor(random() * 6)}-${Math.floor(made / 15)}`;
       goals.add(goal);
       const stop = new AbortController();
@@ -215,5 +223,5 @@ test(`what an upstream has billed is spent or held, whatever it answers (seed ${
     if (spent + held > goalCap) short.push(`${goal}: ${spent} and ${held} are above the cap`);
   }
   expect(short).toEqual([]);
-  expect([...bill.values()].filter((amount) => amount > 0).length).toBeGreaterThan(5);
+  expect([...bill.values()].filter((amount) => amount > 0).length).toBeGreaterThan(12);
 }, 60_000);
