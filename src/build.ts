@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { version } from "../package.json";
 
@@ -7,32 +7,23 @@ export { version };
 /** Set when an executable is made (`scripts/build.mjs`). */
 declare const BUILD_COMMIT: string | undefined;
 
-const root = join(import.meta.dir, "..");
-
 let found: string | undefined;
 
 /** The commit that this program was made of; `unknown` where nothing says. Found once: `/healthz` and `doctor` ask for it. */
 export function commit(): string {
   if (typeof BUILD_COMMIT === "string") return BUILD_COMMIT;
-  found ??= packedCommit() ?? checkedOutCommit() ?? "unknown";
+  found ??= commitIn(join(import.meta.dir, ".."));
   return found;
 }
 
-/** Of the npm package, which has it in a file (`scripts/release/build-file.mjs`). */
-function packedCommit(): string | undefined {
+/** Of a clone; else of the npm package, which has it in a file. A clone may have that file too, of the last package made in it. */
+export function commitIn(root: string): string {
   try {
-    return JSON.parse(readFileSync(join(root, "build.json"), "utf8")).commit;
-  } catch {
-    return undefined; // no package
-  }
-}
-
-/** Of a clone. */
-function checkedOutCommit(): string | undefined {
-  try {
+    // Only where the root is that of a clone: a package may lie in a folder of somebody's own repository.
+    if (!existsSync(join(root, ".git"))) return JSON.parse(readFileSync(join(root, "build.json"), "utf8")).commit;
     const git = Bun.spawnSync(["git", "rev-parse", "HEAD"], { cwd: root, stdout: "pipe", stderr: "ignore" });
-    return git.success ? git.stdout.toString().trim() : undefined;
+    return git.success ? git.stdout.toString().trim() : "unknown";
   } catch {
-    return undefined; // no git
+    return "unknown"; // no such file, or no git
   }
 }
