@@ -18,7 +18,7 @@ const folderBudgets = {
   "pipeline/execute": 1100,
   "pipeline/respond": 1050,
   "pipeline/settle": 500,
-  ledger: 4790,
+  ledger: 4800,
   privacy: 4940,
   records: 3310,
   health: 1310,

@@ -198,6 +198,8 @@ test("calls are counted as calls: what a retry or a fail-over hid from callers i
   expect(Object.fromEntries(shares)).toMatchObject({ [flash]: [3 / 4] });
   // It is in service, and fails all the same.
   for (let recorded = 3; recorded <= 5; recorded++) {
+    // A model that is DEGRADED passes some requests on.
+    await dashboard.post("POST models/{key}/reset", undefined, { at: { key: flash } });
     upstream.next(fails(503));
     await (await dashboard.gateway.chat()).text();
     await dashboard.recorded(recorded);

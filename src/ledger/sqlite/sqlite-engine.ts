@@ -163,7 +163,11 @@ export class SqliteEngine {
     this.#withStoreFailures(() => writeWithoutSync(this.#db, statements));
   }
 
+  /** A statement that is left keeps the connection open, and the write-ahead log beside the database. */
   close(): void {
+    this.#rows.close();
+    this.#begin.finalize();
+    this.#commit.finalize();
     this.#db.close();
   }
 

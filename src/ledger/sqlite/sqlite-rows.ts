@@ -43,6 +43,10 @@ export class SqliteRows implements LedgerView {
     this.#dataVersion = version;
   }
 
+  close(): void {
+    for (const statement of Object.values(this.#statements)) statement.finalize();
+  }
+
   forget(): void {
     this.#newestDay = undefined;
     this.#lastBatch = undefined;

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { copyFileSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nanoUsd } from "#domain/money/money.ts";
@@ -39,6 +39,17 @@ ledgerContract("SQLite", async () => {
     },
     close: async () => rmSync(folder, { recursive: true }),
   };
+});
+
+test("a closed SQLite ledger is one file: its write-ahead log is merged into it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "smart-gateway-ledger-"));
+  const clock = new ManualClock();
+  const store = await openSqliteStore(join(folder, "gateway.db"), clock);
+  const ledger = await BatchedLedger.open(store, "node-a", { ...nodeOptions(clock, () => {}), defer: setImmediate });
+  await ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
+  await ledger.close(1_000);
+  expect(readdirSync(folder)).toEqual(["gateway.db"]);
+  rmSync(folder, { recursive: true });
 });
 
 describe("the SQLite ledger, when the file cannot be written", () => {
